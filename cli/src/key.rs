@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_made, print_one};
 use purser_model::{
-    Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, KeyHolder, KeyId, OperatorId, Scope, Scopes,
+    AccountName, Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, CreateKey, Invalid, KeyHolder, KeyId,
+    OperatorId, Scope, Scopes,
 };
 use purser_relayer::config::Config;
-use purser_service::{Ambient, CreateKey, NewKey};
+use purser_service::{Ambient, NewKey, make_key};
 use purser_store::Store;
 
 #[derive(Debug, Subcommand)]
@@ -76,8 +77,13 @@ async fn create(
     let ambient = Ambient::of(store);
     let (drawn, now) = (ambient.draw(), ambient.now());
     let scopes = (!scopes.is_empty()).then_some(scopes);
-    let asked = CreateKey::parse(name, expires_at, cidrs, scopes)?;
-    let NewKey { record: key, plain } = asked.make(&operator, KeyHolder::Operator, cell, &drawn, now)?;
+    let asked = CreateKey {
+        name: name.map(AccountName::parse).transpose()?,
+        expires_at: expires_at.map(|text| Invalid::unless("expires_at", &text)).transpose()?,
+        allowed_cidrs: cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
+        scopes: scopes.as_deref().map(Scopes::parse).transpose()?,
+    };
+    let NewKey { record: key, plain } = make_key(asked, (&operator, KeyHolder::Operator), cell, &drawn, now)?;
     let creating = begin(store, &ambient, operator.id, "create_operator_key").await?;
     store.keys.insert_key(&key, &plain.hash()).await?;
     end(store, &ambient, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;

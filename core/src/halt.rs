@@ -2,7 +2,7 @@ use std::fmt;
 
 words! {
     /// Whose key halted an account or an operator.
-    pub enum HaltedBy {
+    pub enum HaltedBy = "HaltedBy": "Whose key halted." {
         Admin = "admin",
         PolicyAuthority = "policy_authority",
         Guardian = "guardian",
@@ -22,7 +22,7 @@ impl HaltedBy {
 
 words! {
     /// What a halt stops.
-    pub enum HaltScope {
+    pub enum HaltScope = "HaltScope": "What is halted." {
         Account = "account",
         /// Every account of the operator.
         Operator = "operator",

@@ -14,7 +14,7 @@ pub struct IdError {
 }
 
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal $(, $schema:literal: $what:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Ulid);
@@ -53,36 +53,39 @@ macro_rules! id {
                 write!(f, "{self}")
             }
         }
+
+        as_text! { $name }
+        described! { $name, $prefix $(, $schema: $what)? }
     };
 }
 
 id!(
     /// An agent account. It derives from the chain: see `Chain::account_id_of`.
-    AccountId, "acct_");
+    AccountId, "acct_", "AccountId": "an account");
 id!(
     /// One try of a transfer: a retry under the same idempotency key has its own.
-    TransferId, "txn_");
+    TransferId, "txn_", "TransferId": "a transfer");
 id!(
     /// An operator on one network.
     OperatorId, "op_");
 id!(
     /// An API key; not a secret.
-    KeyId, "key_");
+    KeyId, "key_", "KeyId": "an API key");
 id!(
     /// An announced event.
-    EventId, "evt_");
+    EventId, "evt_", "EventId": "an event");
 id!(
     /// A registered webhook endpoint.
-    WebhookId, "whk_");
+    WebhookId, "whk_", "WebhookId": "a webhook");
 id!(
     /// A change that somebody made through the service.
-    ActionId, "act_");
+    ActionId, "act_", "ActionId": "an action");
 id!(
     /// What a person's device signs in with, in place of a key.
     PasskeyId, "psk_");
 id!(
     /// A line of an account's history. It derives from the chain, so it survives the loss of the database.
-    EntryId, "ent_");
+    EntryId, "ent_", "EntryId": "a line of an account's history");
 
 /// The random bits of an id that is made anew.
 const RANDOM_BITS: u32 = 70;

@@ -34,6 +34,12 @@ impl Invalid {
         Self { param, ..self }
     }
 
+    /// Reads back the error of a value that parses itself, from the text of a JSON parser's error. `None`: the parser's own.
+    pub fn from_parser(text: &str) -> Option<Self> {
+        let (param, message) = text.strip_prefix('`')?.split_once("` ")?;
+        Some(Self::new(param, message))
+    }
+
     /// What is wrong, without the parameter's name.
     pub fn message(&self) -> &str {
         &self.message

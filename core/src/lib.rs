@@ -17,6 +17,8 @@ macro_rules! step {
 }
 
 #[macro_use]
+mod json;
+#[macro_use]
 mod words;
 
 mod address;
@@ -38,6 +40,8 @@ mod outside;
 mod path;
 mod recipient;
 mod rejection;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod time;
 mod transfer;
 mod transfer_state;

@@ -32,7 +32,7 @@ impl Rejection {
 
 words! {
     /// What refused: the kinds of [`Violation`], except for a payment that was already made.
-    pub enum RejectionReason {
+    pub enum RejectionReason = "RejectionReason": "Which rule refused." {
         /// The account or its operator is halted, whatever the policy says.
         Halted = "halted",
         Paused = "paused",
@@ -99,7 +99,7 @@ impl Checks {
 words! {
     /// What a transfer is checked against, in order of precedence: the rules of the policy, the bounds of an account that has any,
     /// then the balance.
-    pub enum CheckedRule {
+    pub enum CheckedRule = "Rule": "What a transfer is checked against." {
         Paused = "paused",
         RequireMemo = "require_memo",
         AllowedCounterparties = "allowed_counterparties",

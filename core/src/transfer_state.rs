@@ -51,7 +51,8 @@ pub struct Settlement {
 
 words! {
     /// The status that clients see.
-    pub enum TransferStatus {
+    pub enum TransferStatus = "TransferStatus":
+        "The state of a transfer: `submitted` may still settle or fail, the others are end states." {
         Submitted = "submitted",
         PendingApproval = "pending_approval",
         Settled = "settled",

@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
-/// Declares an enum of words. They are stored, answered and announced as they stand here, and listed in this order.
+/// Declares an enum of words. They are stored, answered and announced as they stand here, and listed in this order. What is
+/// answered is described: `pub enum Colour = "Colour": "What it looks like." {`.
 #[macro_export]
 macro_rules! words {
-    ($(#[$of_enum:meta])* $visibility:vis enum $name:ident {
+    ($(#[$of_enum:meta])* $visibility:vis enum $name:ident $(= $schema:literal: $description:literal)? {
         $($(#[$of_variant:meta])* $variant:ident = $word:literal,)*
     }) => {
         $(#[$of_enum])*
@@ -45,6 +46,9 @@ macro_rules! words {
                 f.write_str(self.as_str())
             }
         }
+
+        $crate::as_text! { $name }
+        $crate::described! { $name $(= $schema: $description)? }
     };
 }
 

@@ -7,11 +7,11 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
-    AccountChange, AccountId, ApiKey, Cursor, EntryKind, EntryOutcome, HaltScope, HistoryFilter, KeyHolder,
-    KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
+    AccountChange, AccountId, AccountName, ApiKey, CreateKey, Cursor, EntryKind, EntryOutcome, HaltScope,
+    HistoryFilter, KeyHolder, KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
 };
 use purser_service::{
-    AccountView, CreateKey, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services, keys_filter,
+    AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services, keys_filter,
 };
 
 use super::attention::who_halted;
@@ -229,9 +229,10 @@ pub async fn create_key(
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
-    let name = form.given("name").map(str::to_owned);
-    let ends = form.moment("expires_at").map(|at| at.map(|at| at.to_string()));
-    let asked = ends.and_then(|ends| CreateKey::parse(name, ends, None, None));
+    let name = form.given("name").map(AccountName::parse).transpose();
+    let asked = name.and_then(|name| {
+        Ok(CreateKey { name, expires_at: form.moment("expires_at")?, ..CreateKey::default() })
+    });
     let made = match asked {
         Ok(asked) => {
             let holder = KeyHolder::Agent(id);

@@ -9,9 +9,10 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw};
 use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, Cursor, Operator, PageLimit, PageRequest, Tags,
+    AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Cursor, Operator, PageLimit,
+    PageRequest,
 };
-use purser_service::{AccountView, CreateAccount, ServiceError, Services, accounts_filter};
+use purser_service::{AccountView, ServiceError, Services, accounts_filter};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};
@@ -176,7 +177,7 @@ pub async fn create(
     let name = AccountName::parse(form.text("name"));
     let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
         Ok((name, policy)) => {
-            let new = CreateAccount { name, metadata: None, tags: Tags::default(), policy };
+            let new = CreateAccount { name, metadata: None, tags: None, policy };
             services.accounts.create(signed.operator.clone(), new, drawn).await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),

@@ -8,11 +8,10 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
-    BudgetId, Cursor, Invalid, Limit, PageLimit, PageRequest, RequestFingerprint, Timestamp, UsdcAmount,
+    BudgetId, Cursor, Invalid, Limit, PageLimit, PageRequest, RequestFingerprint, Timestamp, UpdateBudget,
+    UsdcAmount,
 };
-use purser_service::{
-    AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, UpdateBudget, budgets_filter,
-};
+use purser_service::{AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, budgets_filter};
 
 use super::accounts::TOGETHER;
 use super::form::Form;

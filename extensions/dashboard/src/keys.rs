@@ -8,11 +8,10 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
-    ApiKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, SessionId, Timestamp,
+    AccountName, ApiKey, CreateKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, Scopes,
+    SessionId, Timestamp,
 };
-use purser_service::{
-    CreateKey, NewKey, PasskeyView, Resource, ServiceError, Services, SessionView, keys_filter,
-};
+use purser_service::{NewKey, PasskeyView, Resource, ServiceError, Services, SessionView, keys_filter};
 
 use super::form::Form;
 use super::names::{Names, Shown};
@@ -166,10 +165,13 @@ pub async fn create(
 
 /// A form without scopes is refused: it would give all that the session's key has.
 fn asked(form: &Form) -> Result<CreateKey, Invalid> {
-    let name = form.given("name").map(str::to_owned);
-    let ends = form.moment("expires_at")?.map(|at| at.to_string());
-    let scopes = form.all("scopes").map(str::to_owned).collect();
-    CreateKey::parse(name, ends, None, Some(scopes))
+    let scopes: Vec<String> = form.all("scopes").map(str::to_owned).collect();
+    Ok(CreateKey {
+        name: form.given("name").map(AccountName::parse).transpose()?,
+        expires_at: form.moment("expires_at")?,
+        allowed_cidrs: None,
+        scopes: Some(Scopes::parse(&scopes)?),
+    })
 }
 
 pub async fn revoke(

@@ -6,8 +6,8 @@ use purser_api::web::{
     AnyKey, ApiError, Code, IdempotencyKeyHeader, Json as Body, TransferResponse, idempotency_header,
     mark_replayed, named_once, required,
 };
-use purser_model::wire::schema::{self, Signature, UsdcText};
-use purser_model::{IdempotencyKey, Invalid, Memo, amount_from_text};
+use purser_model::wire::schema::{Signature, UsdcText};
+use purser_model::{AccountId, IdempotencyKey, Invalid, Memo, UsdcAmount, payable};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -23,8 +23,7 @@ use crate::schema::{OfferJson, PaymentJson, ResourceBodyText, ResourceUrlText};
 #[schema(as = CreateX402Payment)]
 pub struct CreatePurchaseBody {
     /// The account that pays.
-    #[schema(required, value_type = schema::AccountId)]
-    from: Option<String>,
+    from: AccountId,
     /// Where the resource is, for the service to ask. Either this or `offer`.
     #[schema(value_type = Option<ResourceUrlText>)]
     url: Option<String>,
@@ -38,13 +37,13 @@ pub struct CreatePurchaseBody {
     #[schema(value_type = Option<String>, max_length = 32768)]
     body: Option<String>,
     /// No more than this is paid.
-    #[schema(required, value_type = UsdcText)]
-    max_amount: Option<String>,
+    #[serde(deserialize_with = "payable")]
+    #[schema(value_type = UsdcText)]
+    max_amount: UsdcAmount,
     /// What the payment says on the chain, for everybody to read.
-    #[schema(value_type = Option<schema::Memo>)]
-    memo: Option<String>,
-    #[schema(required, value_type = schema::IdempotencyKey)]
-    idempotency_key: Option<String>,
+    memo: Option<Memo>,
+    #[schema(required, nullable = false)]
+    idempotency_key: Option<IdempotencyKey>,
 }
 
 impl CreatePurchaseBody {
@@ -54,9 +53,7 @@ impl CreatePurchaseBody {
         header: Option<String>,
         purchases: &Purchases,
     ) -> Result<Purchase, Invalid> {
-        let from = required("from", self.from)?;
-        let from = from.parse().map_err(|error| Invalid::new("from", format!("{error}")))?;
-        let key = required("idempotency_key", named_once(self.idempotency_key, header)?)?;
+        let idempotency_key = required("idempotency_key", named_once(self.idempotency_key, header)?)?;
         let seller = match (self.url, self.offer) {
             (Some(url), None) => Seller::Server(resource_request(&url, self.method, self.body, purchases)?),
             (None, Some(offer)) => {
@@ -75,11 +72,11 @@ impl CreatePurchaseBody {
             (None, None) => return Err(Invalid::new("url", "is required, or `offer` in its place")),
         };
         Ok(Purchase {
-            from,
+            from: self.from,
             seller,
-            max_amount: amount_from_text("max_amount", &required("max_amount", self.max_amount)?)?,
-            memo: self.memo.map(Memo::parse).transpose()?,
-            idempotency_key: IdempotencyKey::parse(key)?,
+            max_amount: self.max_amount,
+            memo: self.memo,
+            idempotency_key,
         })
     }
 }
@@ -164,8 +161,8 @@ struct ReceiptResponse {
     /// Whether it says that the payment was made.
     success: bool,
     /// The transaction's signature.
-    #[schema(required, value_type = Option<Signature>)]
-    transaction: Option<String>,
+    #[schema(required)]
+    transaction: Option<Signature>,
     /// Where, by its CAIP-2 name.
     #[schema(required, max_length = 65536)]
     network: Option<String>,
@@ -193,7 +190,7 @@ impl From<PaidResource> for ResourceResponse {
 impl From<Receipt> for ReceiptResponse {
     fn from(receipt: Receipt) -> Self {
         let Receipt { success, transaction, network, payer, error_reason } = receipt;
-        Self { success, transaction, network, payer, error_reason }
+        Self { success, transaction: transaction.map(Signature::from), network, payer, error_reason }
     }
 }
 

@@ -3,12 +3,19 @@ use std::fmt;
 use std::str::FromStr;
 
 use purser_core::{Approval, Duplicates, words};
-use serde::Serialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use utoipa::ToSchema;
+use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::{RefOr, Schema};
+
+use super::body::present;
 use super::label::check_name;
-use super::{AccountId, Address, Invalid, OperatorId, Tag, Tags, Timestamp};
+use super::wire::schema::{LABEL, anything, bounded, changed, written};
+use super::{AccountId, Address, Invalid, OperatorId, PolicyUpdate, Tag, Tags, Timestamp};
 
 /// Longest account name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
@@ -94,7 +101,9 @@ words! {
 
 words! {
     /// An account's status as it is shown: the chain decides it, and may not answer.
-    pub enum ShownStatus {
+    pub enum ShownStatus = "ShownAccountStatus":
+        "`paused` where the account may not pay, by its policy or by a halt. `unknown` while the chain does \
+         not answer: it may be either." {
         Active = "active",
         Paused = "paused",
         Unknown = "unknown",
@@ -113,7 +122,8 @@ impl From<Option<AccountStatus>> for ShownStatus {
 
 words! {
     /// `paused` exactly when the account may not pay: its policy pauses it, or it or its operator is halted.
-    pub enum AccountStatus {
+    pub enum AccountStatus = "AccountStatus":
+        "`paused` where the account may not pay, by its policy or by a halt." {
         Active = "active",
         Paused = "paused",
     }
@@ -122,7 +132,9 @@ words! {
 words! {
     /// What becomes of an account's transfers that look like duplicates.
     #[derive(Default)]
-    pub enum DuplicateRule {
+    pub enum DuplicateRule = "DuplicateRule":
+        "What becomes of a transfer that looks like another of the last ten minutes: `as_asked` leaves it to \
+         the request, and over MCP it is refused." {
         /// What the request asks for.
         #[default]
         AsAsked = "as_asked",
@@ -134,7 +146,9 @@ words! {
 words! {
     /// Whether a person may be asked about an account's transfers that policy refuses.
     #[derive(Default)]
-    pub enum ApprovalRule {
+    pub enum ApprovalRule = "ApprovalRule":
+        "Whether a person may be asked where policy refuses a transfer of the account: `off` also for what \
+         asks for one." {
         /// Where the request asks for one.
         #[default]
         On = "on",
@@ -171,7 +185,8 @@ impl AccountStatus {
 }
 
 /// A label of 1 to 200 characters. Not unique; display only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct AccountName(String);
 
 impl AccountName {
@@ -193,9 +208,34 @@ impl AccountName {
     }
 }
 
+written! {
+    AccountName = "Name": bounded(
+        "A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text.",
+        (1, NAME_CHARS_MAX), LABEL, "Research agent"
+    );
+    Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
+        .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
+        .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
+        .examples([json!({ "team": "research" })]).build();
+}
+
+impl TryFrom<String> for AccountName {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        Self::parse(text)
+    }
+}
+
 /// A JSON object that the service keeps and returns without reading it; numbers stay as they were written.
 #[derive(Debug, Clone, Serialize)]
 pub struct Metadata(Box<RawValue>);
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        Self::parse(&Box::<RawValue>::deserialize(json)?).map_err(D::Error::custom)
+    }
+}
 
 impl Metadata {
     /// Invalid: not an object, over 50 keys, over 16 KiB, or not JSON that every client can read.
@@ -248,6 +288,12 @@ pub enum MetadataChange {
     Merge(BTreeMap<String, Box<RawValue>>),
 }
 
+impl<'de> Deserialize<'de> for MetadataChange {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        Self::parse(&Box::<RawValue>::deserialize(json)?).map_err(D::Error::custom)
+    }
+}
+
 impl MetadataChange {
     /// Reads an object, or `null` or `""` for [`Self::Clear`]. Invalid: as [`Metadata::parse`].
     pub fn parse(json: &RawValue) -> Result<Self, Invalid> {
@@ -264,14 +310,79 @@ fn is_empty(json: &RawValue) -> bool {
     matches!(json.get(), "null" | "\"\"")
 }
 
-/// A change of an account; `None` keeps a part as it is.
-#[derive(Debug, Clone, Default)]
-pub struct AccountChange {
-    pub name: Option<AccountName>,
-    pub metadata: Option<MetadataChange>,
-    /// All of them.
+/// A new account.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateAccount {
+    pub name: AccountName,
+    pub metadata: Option<Metadata>,
+    /// Words of yours, by which accounts are chosen.
+    #[schema(value_type = Option<Vec<Tag>>, max_items = 20)]
     pub tags: Option<Tags>,
+    /// What the account begins with, with at most 15 different entries in its allowlist.
+    #[serde(default, deserialize_with = "first_policy")]
+    #[schema(value_type = Option<FirstPolicy>)]
+    pub policy: PolicyUpdate,
+}
+
+/// The policy of a new account: it does not change an earlier one.
+enum FirstPolicy {}
+
+written! {
+    FirstPolicy = "FirstPolicy": changed::<PolicyUpdate>(|policy| {
+        policy.description = Some("The policy of a new account.".to_owned());
+        policy.properties.retain(|name, _| !NOT_AT_FIRST.contains(&name.as_str()));
+    }), like PolicyUpdate;
+}
+
+/// What the first policy of an account does not say.
+const NOT_AT_FIRST: [&str; 4] = ["expected_version", "reason", "max_30_day_spend", "budget_id"];
+
+/// The first policy of an account, as a change of the open one: missing fields take their defaults.
+fn first_policy<'de, D: Deserializer<'de>>(json: D) -> Result<PolicyUpdate, D::Error> {
+    let json = Box::<RawValue>::deserialize(json)?;
+    if json.get() == "null" {
+        return Ok(PolicyUpdate::default());
+    }
+    let update = PolicyUpdate::from_json(json.get().as_bytes()).and_then(check_first);
+    update.map_err(|invalid| D::Error::custom(invalid.within("policy")))
+}
+
+fn check_first(update: PolicyUpdate) -> Result<PolicyUpdate, Invalid> {
+    let later = "is set once the account is there: PATCH its policy";
+    let given = [
+        ("expected_version", update.expected_version.is_some(), "is of no use for a new account"),
+        ("max_30_day_spend", update.max_30_day_spend.is_some(), later),
+        ("budget_id", update.budget.is_some(), later),
+        ("reason", update.reason.is_some(), "is for changes of a policy"),
+    ];
+    match given.into_iter().find(|(_, is_given, _)| *is_given) {
+        Some((field, _, message)) => Err(Invalid::new(field, message)),
+        None => Ok(update),
+    }
+}
+
+/// What to change of an account. What is left out stays as it is.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UpdateAccount)]
+pub struct AccountChange {
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
+    pub name: Option<AccountName>,
+    /// Keys to set; a value that is `null` or `""` removes its key. `null` or `""` in place of the object removes all.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Metadata>)]
+    pub metadata: Option<MetadataChange>,
+    /// All of them, in place of those that it has.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Vec<Tag>, max_items = 20)]
+    pub tags: Option<Tags>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
     pub duplicates: Option<DuplicateRule>,
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
     pub approvals: Option<ApprovalRule>,
 }
 

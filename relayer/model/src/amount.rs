@@ -2,6 +2,8 @@ use std::borrow::Cow;
 
 use purser_policy::{Limit, UsdcAmount};
 use rust_decimal::Decimal;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::Invalid;
@@ -35,6 +37,26 @@ pub fn limit_from_json(param: &str, json: &RawValue) -> Result<Limit, Invalid> {
         return Ok(Limit::Unlimited);
     }
     amount_from_json(param, json).map(Limit::AtMost)
+}
+
+/// A field that holds what is to be paid.
+pub fn payable<'de, D: Deserializer<'de>>(json: D) -> Result<UsdcAmount, D::Error> {
+    amount_from_text("", &String::deserialize(json)?).map_err(D::Error::custom)
+}
+
+/// A field that holds a limit, or is left out.
+pub(crate) fn given_limit<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Limit>, D::Error> {
+    limit_from_json("", &Box::<RawValue>::deserialize(json)?).map(Some).map_err(D::Error::custom)
+}
+
+/// A field that holds an amount or `null`, or is left out.
+pub(crate) fn given_amount<'de, D: Deserializer<'de>>(
+    json: D,
+) -> Result<Option<Option<UsdcAmount>>, D::Error> {
+    Ok(given_limit(json)?.map(|limit| match limit {
+        Limit::Unlimited => None,
+        Limit::AtMost(amount) => Some(amount),
+    }))
 }
 
 /// The amount as a JSON number, exact and without trailing zeros: `12.5`.

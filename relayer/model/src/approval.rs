@@ -4,7 +4,9 @@ use super::{AccountId, Failure, FailureCode, OperatorId, Transfer, TransferState
 
 words! {
     /// What became of asking a person about a transfer.
-    pub enum ApprovalState {
+    pub enum ApprovalState = "ApprovalState":
+        "`pending` waits for a person, `granted` is being paid, `used` is paid, `failed` was granted and not \
+         paid. `void` says that the policy was changed, the account stopped, or the grant taken back." {
         /// Nobody has answered yet.
         Pending = "pending",
         /// A grant covers it: the payment is on its way.

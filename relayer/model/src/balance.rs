@@ -3,10 +3,23 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Account, Event, Timestamp, UsdcAmount, Webhook};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::wire::schema::Usdc;
+use super::{Account, AccountId, Event, Timestamp, UsdcAmount, Webhook};
 
 /// Readings of one balance that overlap begin closer together than this.
 const READING_MAX: Duration = Duration::from_secs(60);
+
+/// An account's live balance.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct Balance {
+    pub account_id: AccountId,
+    pub balance_usdc: Usdc,
+    /// When it was read from the chain.
+    pub last_updated: Timestamp,
+}
 
 /// An observed balance.
 #[derive(Debug, Clone)]

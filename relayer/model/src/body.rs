@@ -1,6 +1,7 @@
 //! Reads JSON objects by type. Errors use our own words, because a parser's mention things that no client wrote.
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 
@@ -9,7 +10,8 @@ use super::Invalid;
 /// Longest number that a message quotes, in characters.
 const SHOWN_CHARS_MAX: usize = 20;
 
-/// Reads a `T` whose fields may all be omitted. Invalid: not exactly one JSON object, an unknown field, a field of a wrong type.
+/// Reads a `T`. Invalid: not exactly one JSON object, an unknown field, a missing one, a field of a wrong type, or a value that its
+/// type refuses.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     // Derived readers also accept an array of the fields in order; the API does not.
     if body.trim_ascii_start().first() != Some(&b'{') {
@@ -52,18 +54,63 @@ fn misfit<T: DeserializeOwned>(body: &[u8], path: &Path, error: &serde_json::Err
     if !error.is_data() {
         return no_json(path, error);
     }
-    let mut segments = path.iter();
-    if let (Some(Segment::Map { key }), None) = (segments.next(), segments.next())
-        && !has_field::<T>(key)
-    {
-        return Invalid::new(key, "is not a field of this request");
-    }
     let param = param_of(path);
-    let value = serde_json::from_slice(body).ok().and_then(|whole: Value| at(&whole, path).cloned());
-    let shown = value.as_ref().map_or_else(|| "what it is".to_owned(), shown);
-    let wanted =
-        wanted::<T>(&param, value.as_ref()).map_or(String::new(), |wanted| format!("; send {wanted}"));
-    Invalid::new(param, format!("cannot be {shown}{wanted}"))
+    match Mistake::by(error) {
+        Mistake::Refused(invalid) => placed(&param, &invalid),
+        Mistake::Missing(field) if path.iter().next().is_none() => Invalid::new(field, "is required"),
+        Mistake::Missing(field) => Invalid::new(field, "is required").within(&param),
+        Mistake::UnknownField if path.iter().count() == 1 => {
+            Invalid::new(param, "is not a field of this request")
+        }
+        Mistake::UnknownField | Mistake::Misfit => {
+            let value = serde_json::from_slice(body).ok().and_then(|whole: Value| at(&whole, path).cloned());
+            let shown = value.as_ref().map_or_else(|| "what it is".to_owned(), shown);
+            let wanted = wanted::<T>(&param, value.as_ref())
+                .map_or(String::new(), |wanted| format!("; send {wanted}"));
+            Invalid::new(param, format!("cannot be {shown}{wanted}"))
+        }
+    }
+}
+
+/// What a parser's error means.
+enum Mistake {
+    /// A value that parses itself refused its text.
+    Refused(Invalid),
+    /// This field is required.
+    Missing(String),
+    UnknownField,
+    Misfit,
+}
+
+impl Mistake {
+    /// The parser has no codes, so its words decide: tests below hold them.
+    fn by(error: &serde_json::Error) -> Self {
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        let text = error.to_string();
+        let text = text.strip_suffix(&place).unwrap_or(&text);
+        let missing = text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        match (Invalid::from_parser(text), missing) {
+            (Some(invalid), _) => Self::Refused(invalid),
+            (None, Some(field)) => Self::Missing(field.to_owned()),
+            (None, None) if text.starts_with("unknown field `") => Self::UnknownField,
+            (None, None) => Self::Misfit,
+        }
+    }
+}
+
+/// The refusal of a value that stands here: it knows its own parts, and not where it stands.
+fn placed(param: &str, refused: &Invalid) -> Invalid {
+    let own = refused.param();
+    if own.strip_prefix(param).is_some_and(|rest| rest.starts_with('.')) {
+        return refused.clone();
+    }
+    let part = own.find('[').and_then(|at| own.get(at..)).unwrap_or_default();
+    Invalid::new(format!("{param}{part}"), refused.message())
+}
+
+/// Distinguishes a given `null` from a field that is left out.
+pub fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(json: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(json).map(Some)
 }
 
 /// What a field of `T` takes instead. `None`: it is no field of the object itself, or takes something else.
@@ -83,16 +130,13 @@ fn wanted<T: DeserializeOwned>(field: &str, given: Option<&Value>) -> Option<Str
     kinds.into_iter().find(|(value, _)| takes::<T>(field, value)).map(|(_, wanted)| wanted)
 }
 
-/// Whether a `T` has a field of this name: it refuses an unknown field whatever the value. Tries several values,
-/// because some fields are never null.
-fn has_field<T: DeserializeOwned>(name: &str) -> bool {
-    let values = [Value::Null, Value::Bool(true), Value::from(0), Value::from(""), Value::Array(Vec::new())];
-    values.iter().any(|value| takes::<T>(name, value))
-}
-
+/// Whether a field takes values of this kind, if not this one.
 fn takes<T: DeserializeOwned>(name: &str, value: &Value) -> bool {
     let object = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
-    serde_json::from_str::<T>(&object.to_string()).is_ok()
+    match serde_json::from_str::<T>(&object.to_string()).as_ref().map_err(Mistake::by) {
+        Ok(_) | Err(Mistake::Refused(_) | Mistake::Missing(_)) => true,
+        Err(Mistake::UnknownField | Mistake::Misfit) => false,
+    }
 }
 
 fn at<'a>(whole: &'a Value, path: &Path) -> Option<&'a Value> {
@@ -116,10 +160,10 @@ fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
     use serde_json::value::RawValue;
 
     use super::*;
+    use crate::{AccountName, Scopes, Tags};
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -139,6 +183,50 @@ mod tests {
 
     fn never_null<'de, D: serde::Deserializer<'de>>(json: D) -> Result<Option<u64>, D::Error> {
         u64::deserialize(json).map(Some)
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        #[allow(dead_code)]
+        tags: Tags,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Typed {
+        #[allow(dead_code)]
+        name: AccountName,
+        #[allow(dead_code)]
+        scopes: Option<Scopes>,
+        #[allow(dead_code)]
+        inner: Option<Inner>,
+    }
+
+    #[test]
+    fn values_that_parse_themselves_are_refused_by_their_place() {
+        for (body, said) in [
+            ("{}", "`name` is required"),
+            (r#"{"name":""}"#, "`name` must not be empty"),
+            (r#"{"name":5}"#, r#"`name` cannot be 5; send a text: "5""#),
+            (r#"{"name":null}"#, "`name` cannot be null; send a text"),
+            (r#"{"name":"a","scopes":"read"}"#, "`scopes` cannot be a text; send an array"),
+            (r#"{"name":"a","scopes":[]}"#, "`scopes` must be 1 to 6 scopes"),
+            (r#"{"name":"a","scopes":["read",5]}"#, "`scopes[1]` cannot be 5"),
+            (r#"{"name":"a","inner":{}}"#, "`inner.tags` is required"),
+            (r#"{"name":"a","inner":{"tags":["eu","eu",5]}}"#, "`inner.tags[2]` cannot be 5"),
+            (r#"{"name":"a","colour":"red"}"#, "`colour` is not a field of this request"),
+        ] {
+            assert_eq!(read_body::<Typed>(body.as_bytes()).expect_err(body).to_string(), said);
+        }
+        for (body, param) in [
+            (r#"{"name":"a","scopes":["read","all"]}"#, "scopes[1]"),
+            (r#"{"name":"a","inner":{"tags":["eu","EU"]}}"#, "inner.tags[1]"),
+        ] {
+            let refused = read_body::<Typed>(body.as_bytes()).expect_err(body);
+            assert_eq!(refused.param(), param);
+            assert!(refused.message().starts_with("must be ") && !refused.message().contains("line"));
+        }
     }
 
     #[test]

@@ -36,6 +36,8 @@ macro_rules! id {
                 write!(f, "{}{}", $prefix, self.0)
             }
         }
+
+        purser_core::as_text! { $name }
     };
 }
 

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::Invalid;
 
 /// Most ranges of one key.
@@ -13,8 +15,23 @@ const PARAM: &str = "allowed_cidrs";
 const MAPPED_BITS: u8 = 96;
 
 /// Address ranges, at least one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
 pub struct AllowedCidrs(Vec<IpNet>);
+
+impl Serialize for AllowedCidrs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.texts())
+    }
+}
+
+impl TryFrom<Vec<String>> for AllowedCidrs {
+    type Error = Invalid;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, Invalid> {
+        Self::parse(&texts)
+    }
+}
 
 impl AllowedCidrs {
     /// Parses ranges such as `203.0.113.0/24`, or single addresses. Invalid: none, more than 50, a malformed range, or

@@ -1,6 +1,7 @@
 use purser_core::words;
 use purser_policy::AllowedRecipients;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{AccountId, Address, Invalid};
@@ -28,7 +29,8 @@ pub enum AllowlistEntry {
 
 words! {
     /// What an entry matches.
-    pub enum CounterpartyKind {
+    pub enum CounterpartyKind = "CounterpartyKind":
+        "Whether an entry stands for all token accounts of a wallet, or for one token account." {
         Wallet = "wallet",
         TokenAccount = "token_account",
     }
@@ -79,6 +81,12 @@ impl AllowlistEntry {
             Said::Wallet(text) => text.parse().map(Self::Wallet).ok(),
             Said::TokenAccount(text) => text.parse().map(Self::TokenAccount).ok(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Counterparties {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        Self::from_json(&Box::<RawValue>::deserialize(json)?).map_err(D::Error::custom)
     }
 }
 

@@ -14,7 +14,7 @@ pub const RETRY_DELAYS: [Duration; 4] = [
 
 words! {
     /// Why a webhook gets no deliveries at all.
-    pub enum Hindrance {
+    pub enum Hindrance = "Hindrance": "Why nothing is delivered to a webhook." {
         /// The service has no key to seal webhook secrets with.
         NoSealingKey = "sealing_key_missing",
         /// This webhook's secret was sealed with another key.
@@ -24,7 +24,7 @@ words! {
 
 words! {
     /// Which events of a span are delivered again.
-    pub enum ReplayScope {
+    pub enum ReplayScope = "ReplayScope": "Which events of a period are delivered again." {
         /// Those that were given up, and those whose last attempt failed and which wait for the next.
         NotDelivered = "not_delivered",
         /// Those alone that were given up.
@@ -76,7 +76,7 @@ impl DeliveryState {
 
 words! {
     /// Which deliveries a list shows.
-    pub enum DeliveryStatus {
+    pub enum DeliveryStatus = "DeliveryStatus": "The state of a delivery." {
         Pending = "pending",
         Delivered = "delivered",
         Undelivered = "undelivered",
@@ -124,7 +124,7 @@ impl AttemptOutcome {
 
 words! {
     /// Why an attempt got no answer.
-    pub enum Unanswered {
+    pub enum Unanswered = "Unanswered": "Why a receiver gave no answer." {
         /// No answer within 10 seconds.
         TimedOut = "timeout",
         /// The address may not be reached.

@@ -1,10 +1,15 @@
 use purser_core::words;
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::wire::schema::{PolicyVersionNumber, as_text};
 use super::{AccountId, Address, ApprovalState, OperatorId, Timestamp, Transfer, TransferState};
 
 words! {
     /// Whether a grant pays.
-    pub enum GrantState {
+    pub enum GrantState = "GrantState":
+        "`pending` waits for the operator's loosening delay; `void` pays nothing, because the policy was \
+         changed, all grants were taken back, or the delay was set since; `over` has ended or is spent." {
         /// It waits for the operator's loosening delay.
         Pending = "pending",
         Open = "open",
@@ -17,11 +22,29 @@ words! {
 
 words! {
     /// Whose key opened a grant.
-    pub enum GrantOpener {
+    pub enum GrantOpener = "GrantOpener": "Whose key opened it." {
         Admin = "admin",
         PolicyAuthority = "policy_authority",
         Approver = "approver",
     }
+}
+
+/// What a grant must say that covers the transfer. Its amount, memo and end are the approval's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct GrantTerms {
+    /// The operator's account on chain.
+    pub operator: Address,
+    /// The account that pays, on chain.
+    pub account: Address,
+    /// The token account that is paid.
+    pub payee: Address,
+    /// Names the one payment, and the grant. A whole number of up to 64 bits, as text.
+    #[serde(serialize_with = "as_text")]
+    #[schema(value_type = String, max_length = 20, pattern = "^[0-9]+$", example = "10416984888683040767")]
+    pub tag: u64,
+    /// The version of the policy that refused it: the grant is good for no other.
+    #[schema(required)]
+    pub policy_version: Option<PolicyVersionNumber>,
 }
 
 /// A grant as a wallet opened it, by the transaction that it signed.

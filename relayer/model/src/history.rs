@@ -61,7 +61,8 @@ pub struct PlacedEntry {
 
 words! {
     /// What an entry is about.
-    pub enum EntryKind {
+    pub enum EntryKind = "EntryKind":
+        "A payment within policy, money received by whatever means, or a withdrawal by the operator's admin." {
         /// Out, through the program and within policy.
         Transfer = "transfer",
         /// In, by whatever means.
@@ -72,18 +73,27 @@ words! {
 }
 
 impl EntryKind {
-    /// `in` or `out`, seen from the account.
-    pub const fn direction(self) -> &'static str {
+    /// Seen from the account.
+    pub const fn direction(self) -> Direction {
         match self {
-            Self::Deposit => "in",
-            Self::Transfer | Self::Withdrawal => "out",
+            Self::Deposit => Direction::In,
+            Self::Transfer | Self::Withdrawal => Direction::Out,
         }
     }
 }
 
 words! {
+    /// Which way money goes.
+    pub enum Direction = "Direction": "Seen from the account." {
+        In = "in",
+        Out = "out",
+    }
+}
+
+words! {
     /// Whose words a memo is.
-    pub enum MemoFrom {
+    pub enum MemoFrom = "MemoFrom":
+        "`account`: the account's own words, in what it asked for. `sender`: those of whoever sent a deposit." {
         /// The account's own, in what it asked for.
         Account = "account",
         /// Those of whoever sent a deposit: anybody.
@@ -166,7 +176,7 @@ impl HistoryFilter {
 
 words! {
     /// The two statuses that history has.
-    pub enum HistoryStatus {
+    pub enum HistoryStatus = "EntryStatus": "Whether money moved." {
         Settled = "settled",
         Rejected = "rejected",
     }

@@ -2,10 +2,14 @@ use std::fmt;
 
 use purser_core::words;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
-use super::{AccountId, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scopes, Timestamp};
+use super::wire::schema::{AgentScope, CidrText, formed, written};
+use super::{
+    AccountId, AccountName, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scope, Scopes, Timestamp,
+};
 
 words! {
     /// The kind of key, as it stands in its text.
@@ -22,6 +26,13 @@ pub enum KeyHolder {
     Operator,
     /// The agent of one account.
     Agent(AccountId),
+}
+
+/// The account that it opens.
+impl Serialize for KeyHolder {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.account_id().serialize(serializer)
+    }
 }
 
 impl KeyHolder {
@@ -152,6 +163,13 @@ impl HashedKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyHint(String);
 
+written! {
+    KeyHint = "ApiKeyHint": formed(
+        "The beginning and the end of a key, to tell it from others.",
+        r"^psr_(op|ag)_(test|live)_([a-z0-9]{1,16}_)?\.\.\.[0-9A-Za-z]{1,8}$", "psr_ag_test_...x7Qf"
+    );
+}
+
 impl KeyHint {
     /// For example `psr_ag_test_...x7Qf`.
     pub fn as_str(&self) -> &str {
@@ -163,26 +181,77 @@ impl KeyHint {
     }
 }
 
-/// An API key as the service knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A new agent key.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKey {
+    pub name: Option<AccountName>,
+    /// From then on it is not valid. In the future; `null` for never.
+    pub expires_at: Option<Timestamp>,
+    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    pub allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do; without them, both, or of both what the key may that asks.
+    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
+    pub scopes: Option<Scopes>,
+}
+
+/// A new operator key. What is left out is as of the key that asks.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateOperatorKey {
+    name: Option<AccountName>,
+    /// From then on it is not valid. In the future, and no later than the key that asks.
+    expires_at: Option<Timestamp>,
+    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
+    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
+    allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do, which is no more than the key that asks.
+    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
+    scopes: Option<Scopes>,
+}
+
+/// The bodies differ in what they say of their fields alone.
+impl From<CreateOperatorKey> for CreateKey {
+    fn from(asked: CreateOperatorKey) -> Self {
+        let CreateOperatorKey { name, expires_at, allowed_cidrs, scopes } = asked;
+        Self { name, expires_at, allowed_cidrs, scopes }
+    }
+}
+
+/// A key, without the key itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Key)]
 pub struct ApiKey {
     pub id: KeyId,
+    #[serde(skip)]
     pub operator_id: OperatorId,
+    /// The account that it opens; `null` of an operator key.
+    #[serde(rename = "account_id")]
+    #[schema(value_type = Option<AccountId>, required)]
     pub holder: KeyHolder,
-    pub scopes: Scopes,
-    /// The key that made it; `None`: the command line did, or 0.1.0.
-    pub made_by: Option<KeyId>,
-    /// A label; display only.
+    #[schema(value_type = Option<AccountName>, required)]
     pub name: Option<String>,
     pub hint: KeyHint,
     pub created_at: Timestamp,
-    /// The key is refused from this time on.
+    /// From then on it is not valid.
+    #[schema(required)]
     pub expires_at: Option<Timestamp>,
+    /// Since then it is not valid.
+    #[schema(required)]
     pub revoked_at: Option<Timestamp>,
-    /// The last recorded use, about a minute behind.
+    /// About a minute late; `null` before its first use.
+    #[schema(required)]
     pub last_used_at: Option<Timestamp>,
-    /// The addresses that may use it; `None` for any.
+    /// From which addresses it may be used; `null` for any.
+    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
     pub allowed_cidrs: Option<AllowedCidrs>,
+    /// What it may do.
+    #[schema(value_type = Vec<Scope>, min_items = 1, max_items = 6)]
+    pub scopes: Scopes,
+    /// The key that made it; `null` where the command line did.
+    #[schema(required)]
+    pub made_by: Option<KeyId>,
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod amount;
 mod approval;
 mod balance;
 mod body;
+mod budget;
 mod cell;
 mod chain_id;
 mod cidrs;
@@ -33,6 +34,7 @@ mod request;
 mod retention;
 mod scopes;
 mod sealing;
+mod secrets;
 mod selection;
 mod session;
 mod spent;
@@ -47,16 +49,17 @@ pub mod wire;
 
 pub use account::{
     Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
-    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
-    Provisioning, ShownStatus,
+    CreateAccount, DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange,
+    NAME_CHARS_MAX, Provisioning, ShownStatus,
 };
 pub use action::{
     Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
 };
-pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};
 pub use approval::{ApprovalFilter, ApprovalState};
-pub use balance::{BalanceSeen, KnownBalance, PaidBefore};
-pub use body::{no_json, param_of, read_body};
+pub use balance::{Balance, BalanceSeen, KnownBalance, PaidBefore};
+pub use body::{no_json, param_of, present, read_body};
+pub use budget::UpdateBudget;
 pub use cell::{CellName, CellNameError};
 pub use chain_id::{BudgetId, ChainIdError, GrantId};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
@@ -69,12 +72,12 @@ pub use delivery::{
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
-pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState};
+pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState, GrantTerms};
 pub use history::{
-    Counterparty, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom, Party,
-    PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
+    Counterparty, Direction, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom,
+    Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
-pub use key::{ApiKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
+pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Page, PageLimit, PageRequest};
@@ -102,13 +105,13 @@ pub use session::{
     SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
 };
 pub use spent::{LimitUsed, Spent, WatchedLimit};
-pub use stop::{Stop, Stopped};
+pub use stop::{Halted, Stop, Stopped};
 pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
 pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
 pub use webhook::{
-    DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP, Subscription,
-    WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
+    CreateWebhook, Delivering, DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP,
+    Subscription, UpdateWebhook, WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
 pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};

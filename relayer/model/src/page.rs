@@ -1,5 +1,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::Invalid;
@@ -34,6 +35,12 @@ impl PageLimit {
 pub struct Cursor {
     filter: [u8; FILTER_BYTES],
     position: String,
+}
+
+impl Serialize for Cursor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
 }
 
 impl Cursor {

@@ -1,6 +1,12 @@
 use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
 
-use super::{BudgetId, Counterparties, PolicyReason};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::amount::given_limit;
+use super::body::{present, read_body};
+use super::wire::schema::{EntryOfAllowlist, PolicyVersionNumber, UsdcNumber};
+use super::{BudgetId, Counterparties, Invalid, PolicyReason};
 
 /// Whether an account with this policy and nothing beside it may pay anyone any amount.
 pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
@@ -8,25 +14,56 @@ pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
     limits == [Limit::Unlimited; 2] && policy.allowlist.lists().is_none()
 }
 
-/// A policy from PUT or PATCH: `None` for an omitted field.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH leaves
+/// it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PolicyUpdate {
+    /// Most of a single transfer; `null` for no limit.
+    #[serde(default, deserialize_with = "given_limit")]
+    #[schema(value_type = Option<UsdcNumber>)]
     pub max_single_transfer: Option<Limit>,
+    /// Most that may leave in any 24 hours; `null` for no limit.
+    #[serde(default, deserialize_with = "given_limit")]
+    #[schema(value_type = Option<UsdcNumber>)]
     pub max_daily_spend: Option<Limit>,
+    /// Who may be paid, and nobody else; `null` for anyone.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<EntryOfAllowlist>>, max_items = 256)]
     pub allowed_counterparties: Option<Counterparties>,
+    /// Whether a transfer needs a memo.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
     pub require_memo: Option<bool>,
+    /// Whether nothing may leave.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
     pub paused: Option<bool>,
-    /// What binds the account beside its policy: left out, it stays, also in a PUT.
+    /// Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT.
+    #[serde(default, deserialize_with = "given_limit")]
+    #[schema(value_type = Option<UsdcNumber>)]
     pub max_30_day_spend: Option<Limit>,
-    /// Likewise; `Some(None)`: no budget.
+    /// The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it is, also in a
+    /// PUT.
+    #[serde(rename = "budget_id", default, deserialize_with = "present")]
+    #[schema(value_type = Option<BudgetId>)]
     pub budget: Option<Option<BudgetId>>,
-    /// The only version that it may change.
+    /// The version that is to be changed, and no other; as the header `If-Match`.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = PolicyVersionNumber)]
     pub expected_version: Option<u64>,
-    /// Why.
+    /// Why, for the list of versions.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(nullable = false)]
     pub reason: Option<PolicyReason>,
 }
 
 impl PolicyUpdate {
+    /// Reads a request body. Invalid: malformed JSON, an unknown or repeated field, or a value of a wrong type or form.
+    pub fn from_json(body: &[u8]) -> Result<Self, Invalid> {
+        read_body(body)
+    }
+
     /// `Some(paused)` when `paused` is the only field: PUT and PATCH then change nothing else.
     pub fn only_paused(&self) -> Option<bool> {
         match self {
@@ -73,5 +110,111 @@ impl PolicyUpdate {
             require_memo: self.require_memo.unwrap_or(current.require_memo),
             paused: self.paused.unwrap_or(current.paused),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::UsdcAmount;
+
+    fn update(body: &str) -> Result<PolicyUpdate, Invalid> {
+        PolicyUpdate::from_json(body.as_bytes())
+    }
+
+    fn strict() -> SpendingPolicy {
+        SpendingPolicy {
+            max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5)),
+            max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(9)),
+            allowlist: AllowedRecipients::only(vec![], vec![]),
+            require_memo: true,
+            paused: false,
+        }
+    }
+
+    #[test]
+    fn paused_alone_changes_only_paused() {
+        let policy = update(r#"{"paused":true}"#).expect("valid").replace(None, &strict());
+        assert_eq!(policy, SpendingPolicy { paused: true, ..strict() });
+    }
+
+    #[test]
+    fn any_other_put_replaces_the_whole_policy() {
+        let policy =
+            update(r#"{"paused":false,"require_memo":true}"#).expect("valid").replace(None, &strict());
+        assert_eq!(policy, SpendingPolicy { require_memo: true, ..SpendingPolicy::default() });
+        assert_eq!(update("{}").expect("valid").replace(None, &strict()), SpendingPolicy::default());
+    }
+
+    #[test]
+    fn put_with_any_field_beside_paused_replaces_the_whole_policy() {
+        let four = Limit::AtMost(UsdcAmount::from_micros(4_000_000));
+        for paused in [true, false] {
+            let limit = update(&format!(r#"{{"paused":{paused},"max_single_transfer":4}}"#)).expect("valid");
+            let expected = SpendingPolicy { paused, max_single_transfer: four, ..SpendingPolicy::default() };
+            assert_eq!(limit.replace(None, &strict()), expected);
+            assert_eq!(
+                limit.merge(None, &strict()),
+                SpendingPolicy { paused, max_single_transfer: four, ..strict() }
+            );
+            let memo = update(&format!(r#"{{"paused":{paused},"require_memo":true}}"#)).expect("valid");
+            let expected = SpendingPolicy { paused, require_memo: true, ..SpendingPolicy::default() };
+            assert_eq!(memo.replace(None, &strict()), expected);
+        }
+    }
+
+    #[test]
+    fn patch_merges_and_null_lifts_a_limit() {
+        let policy = update(r#"{"max_daily_spend":null,"allowed_counterparties":null}"#)
+            .expect("valid")
+            .merge(Some(AllowedRecipients::Anyone), &strict());
+        assert_eq!(
+            policy,
+            SpendingPolicy {
+                max_daily_spend: Limit::Unlimited,
+                allowlist: AllowedRecipients::Anyone,
+                ..strict()
+            }
+        );
+    }
+
+    #[test]
+    fn limits_are_numbers_or_decimal_strings() {
+        for body in [r#"{"max_daily_spend":0.000001}"#, r#"{"max_daily_spend":"0.000001"}"#] {
+            let limit = update(body).expect("valid").max_daily_spend;
+            assert_eq!(limit, Some(Limit::AtMost(UsdcAmount::from_micros(1))));
+        }
+    }
+
+    #[test]
+    fn mistakes_in_the_body_are_named() {
+        let two = r#"["11111111111111111111111111111111","nobody"]"#;
+        for (body, param) in [
+            ("", "body"),
+            ("[]", "body"),
+            ("{} {}", "body"),
+            (r#"{"max":1}"#, "max"),
+            (r#"{"paused":1}"#, "paused"),
+            (r#"{"paused":null}"#, "paused"),
+            (r#"{"max_daily_spend":"1e14"}"#, "max_daily_spend"),
+            (r#"{"max_daily_spend":1e-7}"#, "max_daily_spend"),
+            (r#"{"max_daily_spend":-1}"#, "max_daily_spend"),
+            (r#"{"max_single_transfer":0.0000001}"#, "max_single_transfer"),
+            (r#"{"allowed_counterparties":"all"}"#, "allowed_counterparties"),
+            (&format!(r#"{{"allowed_counterparties":{two}}}"#), "allowed_counterparties[1]"),
+            (r#"{"expected_version":null}"#, "expected_version"),
+            (r#"{"expected_version":1.0}"#, "expected_version"),
+            (r#"{"expected_version":"1"}"#, "expected_version"),
+            (r#"{"expected_version":-1}"#, "expected_version"),
+        ] {
+            assert_eq!(update(body).expect_err(body).param(), param, "{body}");
+        }
+        assert!(update(r#"{"paused":true,"paused":false}"#).is_err());
+    }
+
+    #[test]
+    fn an_expected_version_is_no_change_by_itself() {
+        let update = update(r#"{"paused":true,"expected_version":7}"#).expect("valid");
+        assert_eq!((update.expected_version, update.only_paused()), (Some(7), Some(true)));
     }
 }

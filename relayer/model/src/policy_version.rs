@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ActionId, Invalid, KeyId, SetBy, SpendingPolicy, check_name};
 
@@ -6,7 +6,8 @@ use super::{ActionId, Invalid, KeyId, SetBy, SpendingPolicy, check_name};
 pub const REASON_CHARS_MAX: usize = 200;
 
 /// Why a policy was changed, in the requester's words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct PolicyReason(String);
 
 impl PolicyReason {
@@ -23,6 +24,14 @@ impl PolicyReason {
 
     pub fn from_stored(text: String) -> Self {
         Self(text)
+    }
+}
+
+impl TryFrom<String> for PolicyReason {
+    type Error = Invalid;
+
+    fn try_from(text: String) -> Result<Self, Invalid> {
+        Self::parse(text)
     }
 }
 

@@ -3,13 +3,16 @@ use std::str::FromStr;
 
 use purser_core::{UnknownWord, words};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::Invalid;
 
 const PARAM: &str = "scopes";
 
 words! {
     /// What a key may do with its holder's things. None of them approves.
-    pub enum Scope {
+    pub enum Scope = "Scope":
+        "What a key may do. `admin` stands for all of them, and for what has no scope of its own." {
         /// Changes nothing.
         Read = "read",
         Pay = "pay",
@@ -22,8 +25,23 @@ words! {
 }
 
 /// A set of scopes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<String>")]
 pub struct Scopes(u8);
+
+impl Serialize for Scopes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.list())
+    }
+}
+
+impl TryFrom<Vec<String>> for Scopes {
+    type Error = Invalid;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, Invalid> {
+        Self::parse(&texts)
+    }
+}
 
 impl Scopes {
     pub const ALL: Self = Self::of(&[Scope::Admin]);

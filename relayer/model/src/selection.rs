@@ -17,7 +17,9 @@ pub enum Selection {
 
 words! {
     /// What became of one account, or would.
-    pub enum ManyOutcome {
+    pub enum ManyOutcome = "ManyOutcome":
+        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as \
+         `error` says." {
         Applied = "applied",
         /// It loosens something, and waits.
         Pending = "pending",

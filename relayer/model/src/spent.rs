@@ -29,7 +29,8 @@ impl Spent {
 
 words! {
     /// Which limit is announced.
-    pub enum WatchedLimit {
+    pub enum WatchedLimit = "WatchedLimit":
+        "`daily` and `30_days` are the account's, the others its budget's." {
         /// `max_daily_spend` of the account.
         Daily = "daily",
         /// `max_30_day_spend` of the account.

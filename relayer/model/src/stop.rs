@@ -1,4 +1,8 @@
-use super::{AccountId, OperatorId, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::wire::schema::Signature;
+use super::{AccountId, ActionId, HaltedBy, OperatorId, Timestamp};
 
 /// A pause or a halt of ours that landed. A fork may still drop it, until it is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,4 +39,16 @@ impl Stopped {
             Self::Halted(_) => "halt",
         }
     }
+}
+
+/// What is halted: the operator, or one account.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Halted {
+    /// Always `true`.
+    pub halted: bool,
+    pub halted_by: HaltedBy,
+    pub tx_signature: Signature,
+    /// This request, on record; `null` where its record could not be written, which no halt waits for.
+    #[schema(required)]
+    pub action_id: Option<ActionId>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Invalid;
 
@@ -13,7 +13,7 @@ pub const TAGS_MAX: usize = 20;
 pub const TAG_CHARS_MAX: usize = 64;
 
 /// One tag: lower-case letters, digits and `._:/-`. There is one way to write it, so that nobody misses half of the accounts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag(String);
 
 /// The text is no tag.
@@ -42,21 +42,18 @@ impl fmt::Display for Tag {
     }
 }
 
+purser_core::as_text! { Tag }
+
 /// The tags of an account, each once, in order of the alphabet. Its text has blanks between them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Tag>")]
 pub struct Tags(Box<[Tag]>);
 
 impl Tags {
     /// Invalid: one of the texts is no tag, or there are too many.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
         let read = |(index, text)| Invalid::unless::<Tag>(&format!("tags[{index}]"), text);
-        let mut tags = texts.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
-        tags.sort();
-        tags.dedup();
-        if tags.len() > TAGS_MAX {
-            return Err(Invalid::new("tags", format!("may be {TAGS_MAX} at most")));
-        }
-        Ok(Self(tags.into()))
+        texts.into_iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?.try_into()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Tag> {
@@ -69,6 +66,19 @@ impl Tags {
 
     pub fn contains(&self, tag: &Tag) -> bool {
         self.0.contains(tag)
+    }
+}
+
+impl TryFrom<Vec<Tag>> for Tags {
+    type Error = Invalid;
+
+    fn try_from(mut tags: Vec<Tag>) -> Result<Self, Invalid> {
+        tags.sort();
+        tags.dedup();
+        if tags.len() > TAGS_MAX {
+            return Err(Invalid::new("tags", format!("may be {TAGS_MAX} at most")));
+        }
+        Ok(Self(tags.into()))
     }
 }
 

@@ -1,3 +1,7 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::wire::schema::{Usdc, as_text};
 use super::{AccountId, RejectionReason, Timestamp, UsdcAmount};
 
 /// What an account's transfers of one day paid.
@@ -18,14 +22,19 @@ pub struct Refusals {
     pub count: u64,
 }
 
-/// What an account paid to one token account.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Settled payments from the account to one token account: the newest 10,000 at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = PaidBefore)]
 pub struct PaidToPayee {
-    /// Payments, the newest [`Self::COUNT_MAX`] at most.
+    /// How many there are.
+    #[schema(maximum = 10000)]
     pub count: u64,
-    /// What these add up to.
+    /// What they add up to.
+    #[serde(rename = "usdc", serialize_with = "as_text")]
+    #[schema(value_type = Usdc)]
     pub amount: UsdcAmount,
-    /// When the last of them was made.
+    /// When the last one was made; `null` without any.
+    #[schema(required)]
     pub last_at: Option<Timestamp>,
 }
 

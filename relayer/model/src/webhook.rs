@@ -1,7 +1,11 @@
 use std::time::Duration;
 
 use purser_core::words;
+use serde::Deserialize;
+use utoipa::ToSchema;
 
+use super::amount::given_amount;
+use super::wire::schema::{UsdcNumber, WebhookUrlText, changed, forbid_null, written};
 use super::{
     AccountId, DeliveryState, Event, EventType, Invalid, OperatorId, Subject, Timestamp, UsdcAmount,
     WebhookId, WebhookUrl,
@@ -43,19 +47,66 @@ pub enum WebhookStatus {
     },
 }
 
+words! {
+    /// A webhook's status without its facts.
+    pub enum Delivering = "WebhookStatus": "Whether events are delivered." {
+        Enabled = "enabled",
+        Disabled = "disabled",
+    }
+}
+
 impl WebhookStatus {
-    /// `enabled` or `disabled`.
-    pub const fn as_str(&self) -> &'static str {
+    /// Without its facts.
+    pub const fn delivering(&self) -> Delivering {
         match self {
-            Self::Enabled => "enabled",
-            Self::Disabled { .. } => "disabled",
+            Self::Enabled => Delivering::Enabled,
+            Self::Disabled { .. } => Delivering::Disabled,
         }
     }
+
+    /// `enabled` or `disabled`.
+    pub const fn as_str(&self) -> &'static str {
+        self.delivering().as_str()
+    }
+}
+
+/// What to change of a webhook. What is left out stays as it is.
+#[derive(Debug, Clone, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateWebhook {
+    #[schema(value_type = Option<WebhookUrlText>)]
+    pub url: Option<String>,
+    /// The event types to send.
+    #[schema(min_items = 1)]
+    pub events: Option<Vec<EventType>>,
+    /// The accounts whose events to send; empty for all of the operator.
+    #[schema(max_items = 1000)]
+    pub account_ids: Option<Vec<AccountId>>,
+    /// Below which balance `balance.low_threshold` fires; it is needed for that, and more than 0. `null` for none.
+    #[serde(rename = "low_balance_threshold_usdc", default, deserialize_with = "given_amount")]
+    #[schema(value_type = Option<UsdcNumber>)]
+    pub threshold: Option<Option<UsdcAmount>>,
+    pub status: Option<Delivering>,
+}
+
+/// A new webhook: what to change of one that has nothing yet.
+pub enum CreateWebhook {}
+
+written! {
+    CreateWebhook = "CreateWebhook": changed::<UpdateWebhook>(|body| {
+        body.description = Some("A new webhook. It is enabled.".to_owned());
+        body.properties.remove("status");
+        body.required = ["url", "events"].map(str::to_owned).to_vec();
+        for name in &body.required {
+            body.properties.entry(name.clone()).and_modify(forbid_null);
+        }
+    }), like UpdateWebhook;
 }
 
 words! {
     /// Who disabled a webhook.
-    pub enum DisabledReason {
+    pub enum DisabledReason = "DisabledReason":
+        "Who disabled a webhook: the operator, or the service after days of failures only." {
         /// The operator.
         Requested = "requested",
         /// The service, after days of nothing but failures.

@@ -16,9 +16,9 @@ use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
 use purser_model::{
-    Account, AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, ActionId, ApprovalRule,
-    Before, BudgetId, Counterparties, Drawn, DuplicateRule, Halt, Metadata, Operator, OperatorId,
-    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Tags, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, Before,
+    BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, Operator, OperatorId, PolicyUpdate,
+    Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_store::StoreError;
 
@@ -36,16 +36,6 @@ const ENTRIES_MAX: usize = 15;
 
 /// The request parameter that holds a new account's policy.
 const POLICY: &str = "policy";
-
-/// A request for a new account.
-#[derive(Debug, Clone)]
-pub struct CreateAccount {
-    pub name: AccountName,
-    pub metadata: Option<Metadata>,
-    pub tags: Tags,
-    /// The policy it starts with, as a change of the open one.
-    pub policy: PolicyUpdate,
-}
 
 /// An account with its current state on the chain.
 #[derive(Debug, Clone)]
@@ -66,14 +56,6 @@ pub struct AccountView {
     pub policy: Option<SpendingPolicy>,
     /// The budget that it pays through, as far as the chain answers.
     pub budget: Option<BudgetId>,
-}
-
-/// An account's balance, read now.
-#[derive(Debug, Clone, Copy)]
-pub struct BalanceView {
-    pub account_id: AccountId,
-    pub balance: UsdcAmount,
-    pub read_at: Timestamp,
 }
 
 /// Binds a cursor of the account list to its operator and filter.
@@ -150,7 +132,7 @@ impl Accounts {
             operator_id: operator.id,
             name: asked.name.clone(),
             metadata: asked.metadata.clone(),
-            tags: asked.tags.clone(),
+            tags: asked.tags.clone().unwrap_or_default(),
             address: agent,
             token_account,
             status,
@@ -289,10 +271,14 @@ impl Accounts {
     }
 
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
-    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<BalanceView, ServiceError> {
+    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<Balance, ServiceError> {
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let agent = self.inside.looks.read_agent(&self.inside.chains, principal.operator(), &account).await?;
-        Ok(BalanceView { account_id: account.id, balance: agent.balance, read_at: self.inside.ambient.now() })
+        Ok(Balance {
+            account_id: account.id,
+            balance_usdc: agent.balance.into(),
+            last_updated: self.inside.ambient.now(),
+        })
     }
 
     async fn read_many(

@@ -11,24 +11,11 @@ use super::transfers::{TransferView, TransferViews, payer};
 use super::{ApprovalLinks, CoSignatures};
 use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover};
+use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
-    Account, Address, ApprovalFilter, Cursor, Invalid, Operator, Page, PageRequest, PaidToPayee, Principal,
-    Transfer, TransferId, TransferState,
+    Account, Address, ApprovalFilter, Cursor, GrantTerms, Invalid, Operator, Page, PageRequest, PaidToPayee,
+    Principal, Transfer, TransferId, TransferState,
 };
-
-/// What a grant must say to cover a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GrantTerms {
-    pub operator: Address,
-    /// The account that pays.
-    pub agent: Address,
-    /// The token account that is paid.
-    pub payee: Address,
-    /// Of the transfer; the grant's id as well.
-    pub tag: u64,
-    /// The version of the account's policy that refused it.
-    pub policy_version: Option<u64>,
-}
 
 /// A transfer about which a person was asked.
 #[derive(Debug, Clone)]
@@ -175,7 +162,7 @@ impl Approvals {
         let order = ApprovalOrder {
             approver: wallet,
             operator: terms.operator,
-            agent: terms.agent,
+            agent: terms.account,
             payee: terms.payee,
             amount: transfer.request.amount,
             memo: transfer.request.memo.as_ref().map_or_else(String::new, |memo| memo.as_str().to_owned()),
@@ -213,10 +200,10 @@ impl Approvals {
         let Ok(payee) = carrier.destination(&transfer.request.to).await? else { return Ok(None) };
         let terms = GrantTerms {
             operator: payer.operator,
-            agent: payer.addresses.agent,
+            account: payer.addresses.agent,
             payee,
             tag: transfer.id.tag(),
-            policy_version: wanted.rejection.policy_version,
+            policy_version: wanted.rejection.policy_version.map(PolicyVersionNumber),
         };
         let paid_before = self
             .inside

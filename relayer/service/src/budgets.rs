@@ -12,7 +12,8 @@ use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
-    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
+    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp,
+    UpdateBudget, UsdcAmount,
 };
 use purser_policy::SpendWindow;
 
@@ -50,13 +51,6 @@ pub struct PendingCaps {
     pub effective_at: Option<Timestamp>,
 }
 
-/// What to change of a budget's caps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct UpdateBudget {
-    pub max_daily_spend: Option<UsdcAmount>,
-    pub max_30_day_spend: Option<Limit>,
-}
-
 /// What a change of a budget's caps would do.
 #[derive(Debug, Clone, Copy)]
 pub struct BudgetComparison {
@@ -76,17 +70,15 @@ pub struct BudgetChange {
     pub tx_signature: Option<String>,
 }
 
-impl UpdateBudget {
-    /// These caps with what is to change of them.
-    fn over(&self, caps: Caps) -> Caps {
-        Caps {
-            max_daily_spend: self.max_daily_spend.unwrap_or(caps.max_daily_spend),
-            max_30_day_spend: match self.max_30_day_spend {
-                None => caps.max_30_day_spend,
-                Some(Limit::Unlimited) => None,
-                Some(Limit::AtMost(cap)) => Some(cap),
-            },
-        }
+/// These caps with what is to change of them.
+fn changed(caps: Caps, update: &UpdateBudget) -> Caps {
+    Caps {
+        max_daily_spend: update.max_daily_spend.unwrap_or(caps.max_daily_spend),
+        max_30_day_spend: match update.max_30_day_spend {
+            None => caps.max_30_day_spend,
+            Some(Limit::Unlimited) => None,
+            Some(Limit::AtMost(cap)) => Some(cap),
+        },
     }
 }
 
@@ -182,7 +174,7 @@ impl Budgets {
     ) -> Result<BudgetComparison, ServiceError> {
         self.inside.looks.take(operator.id).await?;
         let before = self.find(operator, id).await?.caps();
-        let after = update.over(before);
+        let after = changed(before, &update);
         let on_chain = read_operator(&self.inside.chains, operator).await?;
         Ok(BudgetComparison { before, after, waits: delay(&on_chain, &before, &after)? })
     }
@@ -234,7 +226,7 @@ impl Budgets {
         let current = before.caps();
         let Caps { max_daily_spend, max_30_day_spend } = current;
         tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
-        let caps = update.over(current);
+        let caps = changed(current, &update);
         let on_chain = read_operator(&self.inside.chains, operator).await?;
         delay(&on_chain, &current, &caps)?;
         let chain = &self.inside.chains.get(operator.network)?.chain;

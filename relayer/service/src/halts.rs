@@ -6,18 +6,7 @@ use super::stops::Stops;
 use crate::Inside;
 use crate::acting::{action_id, tell};
 use crate::parts::finish;
-use purser_model::{Account, AccountId, ActionId, HaltedBy, Operator, Stopped};
-
-/// What was halted: an operator, or one account.
-#[derive(Debug, Clone)]
-pub struct HaltView {
-    /// Who halted it first.
-    pub halted_by: HaltedBy,
-    /// Base58.
-    pub tx_signature: String,
-    /// The action on record that it was.
-    pub action_id: Option<ActionId>,
-}
+use purser_model::{Account, AccountId, Halted, HaltedBy, Operator, Stopped};
 
 /// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
 #[derive(Clone)]
@@ -32,18 +21,18 @@ impl Halts {
     }
 
     /// Halts every account of the operator; halting again changes nothing. The work runs to its end even when the caller leaves.
-    pub async fn halt_all(&self, operator: &Operator) -> Result<HaltView, ServiceError> {
+    pub async fn halt_all(&self, operator: &Operator) -> Result<Halted, ServiceError> {
         self.halt(operator.clone(), None).await
     }
 
     /// Halts one account, separately from its operator's halt. NotFound: the account. Runs on as [`Halts::halt_all`] does.
-    pub async fn halt_account(&self, operator: &Operator, id: AccountId) -> Result<HaltView, ServiceError> {
+    pub async fn halt_account(&self, operator: &Operator, id: AccountId) -> Result<Halted, ServiceError> {
         let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         self.halt(operator.clone(), Some(account)).await
     }
 
-    async fn halt(&self, operator: Operator, account: Option<Account>) -> Result<HaltView, ServiceError> {
+    async fn halt(&self, operator: Operator, account: Option<Account>) -> Result<Halted, ServiceError> {
         let this = self.clone();
         finish(&self.inside.tasks, async move {
             let what = Stopped::Halted(account.as_ref().map(|account| account.id));
@@ -59,9 +48,10 @@ impl Halts {
                     read_agent(&this.inside.chains, &operator, account).await.map(|agent| agent.halted_by)
                 }
             };
-            Ok(HaltView {
+            Ok(Halted {
+                halted: true,
                 halted_by: halted_by.ok().flatten().unwrap_or(HaltedBy::PolicyAuthority),
-                tx_signature: confirmed.signature,
+                tx_signature: confirmed.signature.into(),
                 action_id: action_id(),
             })
         })

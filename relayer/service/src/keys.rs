@@ -7,101 +7,68 @@ use super::key_uses::KeyUses;
 use crate::Inside;
 use crate::acting::{tell, tell_made};
 use purser_model::{
-    AllowedCidrs, ApiKey, CellName, Cursor, Drawn, Invalid, KeyHolder, KeyId, NAME_CHARS_MAX, Operator,
-    OperatorId, Page, PageRequest, PlainKey, Principal, Scopes, Timestamp, check_name,
+    ApiKey, CellName, CreateKey, Cursor, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page,
+    PageRequest, PlainKey, Principal, Scopes, Timestamp,
 };
 use purser_store::StoreError;
 
-/// A request for a new key.
-#[derive(Debug, Clone)]
-pub struct CreateKey {
-    pub name: Option<String>,
-    pub expires_at: Option<Timestamp>,
-    pub allowed_cidrs: Option<AllowedCidrs>,
-    /// `None`: all that it can have.
-    pub scopes: Option<Scopes>,
+/// The key that is asked for, as `maker` may make it: where nothing is asked for, the new key is like it. An agent is elsewhere
+/// than who makes its key, so its addresses and its end are its own. Forbidden: the new key could do more than `maker`.
+fn within(mut asked: CreateKey, maker: &ApiKey, holder: KeyHolder) -> Result<CreateKey, Forbidden> {
+    let scopes = asked.scopes.or(match holder {
+        KeyHolder::Operator => Some(maker.scopes),
+        KeyHolder::Agent(_) => maker.scopes.covered(Scopes::OF_AGENTS),
+    });
+    asked.scopes = scopes.filter(|scopes| maker.scopes.cover(*scopes));
+    if asked.scopes.is_none() {
+        return Err(Forbidden::MoreThanItself(SCOPES));
+    }
+    if let (KeyHolder::Operator, Some(end)) = (holder, maker.expires_at)
+        && *asked.expires_at.get_or_insert(end) > end
+    {
+        return Err(Forbidden::MoreThanItself(EXPIRES_AT));
+    }
+    if let (KeyHolder::Operator, Some(ranges)) = (holder, &maker.allowed_cidrs)
+        && !ranges.cover(asked.allowed_cidrs.get_or_insert_with(|| ranges.clone()))
+    {
+        return Err(Forbidden::MoreThanItself(ALLOWED_CIDRS));
+    }
+    Ok(asked)
 }
 
-impl CreateKey {
-    /// Invalid: a name that is blank, longer than 200 characters or overrides text direction; an invalid expiry
-    /// time; a malformed range, or an empty list of ranges; an unknown scope, or an empty list of scopes.
-    pub fn parse(
-        name: Option<String>,
-        expires_at: Option<String>,
-        allowed_cidrs: Option<Vec<String>>,
-        scopes: Option<Vec<String>>,
-    ) -> Result<Self, Invalid> {
-        if let Some(name) = &name {
-            check_name("name", name, NAME_CHARS_MAX)?;
-        }
-        let expires_at = expires_at.map(|text| text.parse::<Timestamp>()).transpose();
-        Ok(Self {
-            name,
-            expires_at: expires_at.map_err(|error| Invalid::new(EXPIRES_AT, error.to_string()))?,
-            allowed_cidrs: allowed_cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
-            scopes: scopes.as_deref().map(Scopes::parse).transpose()?,
-        })
+/// Makes the key in this cell, and its record. Invalid: it would expire before it begins, or has scopes that no key of this
+/// holder can have.
+pub fn make_key(
+    asked: CreateKey,
+    (operator, holder): (&Operator, KeyHolder),
+    cell: Option<&CellName>,
+    drawn: &Drawn,
+    now: Timestamp,
+) -> Result<NewKey, Invalid> {
+    if asked.expires_at.is_some_and(|expires_at| expires_at <= now) {
+        return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
     }
-
-    /// As `maker` may make it: where nothing is asked for, the new key is like it. An agent is elsewhere than who makes its key, so
-    /// its addresses and its end are its own. Forbidden: the new key could do more than `maker`.
-    fn within(mut self, maker: &ApiKey, holder: KeyHolder) -> Result<Self, Forbidden> {
-        let asked = self.scopes.or(match holder {
-            KeyHolder::Operator => Some(maker.scopes),
-            KeyHolder::Agent(_) => maker.scopes.covered(Scopes::OF_AGENTS),
-        });
-        self.scopes = asked.filter(|asked| maker.scopes.cover(*asked));
-        if self.scopes.is_none() {
-            return Err(Forbidden::MoreThanItself(SCOPES));
-        }
-        if let (KeyHolder::Operator, Some(end)) = (holder, maker.expires_at)
-            && *self.expires_at.get_or_insert(end) > end
-        {
-            return Err(Forbidden::MoreThanItself(EXPIRES_AT));
-        }
-        if let (KeyHolder::Operator, Some(ranges)) = (holder, &maker.allowed_cidrs)
-            && !ranges.cover(self.allowed_cidrs.get_or_insert_with(|| ranges.clone()))
-        {
-            return Err(Forbidden::MoreThanItself(ALLOWED_CIDRS));
-        }
-        Ok(self)
+    let most = holder.all_scopes();
+    let scopes = asked.scopes.unwrap_or(most);
+    if !most.cover(scopes) {
+        return Err(Invalid::new(SCOPES, "may be `read` and `pay` for an agent's key, and no others"));
     }
-
-    /// Makes the key in this cell, and its record. Invalid: it would expire before it begins, or has scopes that no key of this
-    /// holder can have.
-    pub fn make(
-        self,
-        operator: &Operator,
-        holder: KeyHolder,
-        cell: Option<&CellName>,
-        drawn: &Drawn,
-        now: Timestamp,
-    ) -> Result<NewKey, Invalid> {
-        if self.expires_at.is_some_and(|expires_at| expires_at <= now) {
-            return Err(Invalid::new(EXPIRES_AT, "must be in the future"));
-        }
-        let most = holder.all_scopes();
-        let scopes = self.scopes.unwrap_or(most);
-        if !most.cover(scopes) {
-            return Err(Invalid::new(SCOPES, "may be `read` and `pay` for an agent's key, and no others"));
-        }
-        let plain = PlainKey::new(holder.role(), operator.network, cell, *drawn.secret);
-        let record = ApiKey {
-            id: KeyId::new(drawn.at, drawn.id_bits),
-            operator_id: operator.id,
-            holder,
-            scopes,
-            made_by: None,
-            name: self.name,
-            hint: plain.hint(),
-            created_at: now,
-            expires_at: self.expires_at,
-            revoked_at: None,
-            last_used_at: None,
-            allowed_cidrs: self.allowed_cidrs,
-        };
-        Ok(NewKey { record, plain })
-    }
+    let plain = PlainKey::new(holder.role(), operator.network, cell, *drawn.secret);
+    let record = ApiKey {
+        id: KeyId::new(drawn.at, drawn.id_bits),
+        operator_id: operator.id,
+        holder,
+        scopes,
+        made_by: None,
+        name: asked.name.map(|name| name.as_str().to_owned()),
+        hint: plain.hint(),
+        created_at: now,
+        expires_at: asked.expires_at,
+        revoked_at: None,
+        last_used_at: None,
+        allowed_cidrs: asked.allowed_cidrs,
+    };
+    Ok(NewKey { record, plain })
 }
 
 /// A new key with its text, which is never shown again.
@@ -228,8 +195,8 @@ impl Keys {
         let maker = self.inside.store.keys.find_key_of(operator.id, caller.key_id()).await?;
         let maker = maker.filter(|maker| maker.revoked_at.is_none());
         let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
-        let asked = asked.within(&maker, holder).map_err(ServiceError::Forbidden)?;
-        let NewKey { record, plain } = asked.make(operator, holder, self.cell.as_ref(), &drawn, now)?;
+        let asked = within(asked, &maker, holder).map_err(ServiceError::Forbidden)?;
+        let NewKey { record, plain } = make_key(asked, (operator, holder), self.cell.as_ref(), &drawn, now)?;
         let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
         tell_made(record.id);

@@ -47,23 +47,23 @@ use std::time::Duration;
 
 use purser_core::{MoneyPath, Outside};
 
-pub use self::accounts::{AccountView, Accounts, BalanceView, CreateAccount, accounts_filter};
+pub use self::accounts::{AccountView, Accounts, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
-pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
+pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, budgets_filter,
 };
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::{GrantOnChain, Grants, grants_filter};
-pub use self::halts::{HaltView, Halts};
+pub use self::halts::Halts;
 pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
-pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
+pub use self::keys::{Keys, NewKey, keys_filter, make_key};
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
@@ -78,10 +78,7 @@ pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
 pub use self::transfers::{BudgetLimits, LimitsView, Preview, TransferAnswer, TransferView, Transfers};
-pub use self::webhooks::{
-    CreateWebhook, DeliveriesFilter, NewSecret, Replay, UpdateWebhook, WebhookParts, Webhooks, read_accounts,
-    read_events, webhooks_filter,
-};
+pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks, webhooks_filter};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::Ambient;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};

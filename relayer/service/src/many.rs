@@ -133,7 +133,7 @@ impl Many {
             }
             ManyChange::Halt => {
                 let halted = self.halts.halt_account(operator, planned.id).await?;
-                Ok(ManyDone::Applied { tx_signature: halted.tx_signature })
+                Ok(ManyDone::Applied { tx_signature: halted.tx_signature.0 })
             }
         }
     }

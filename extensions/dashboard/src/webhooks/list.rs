@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, shown_once};
-use purser_model::{EventType, Invalid, Webhook, WebhookId};
-use purser_service::{CreateWebhook, NewSecret, Services, read_accounts, read_events};
+use purser_model::{EventType, Invalid, UpdateWebhook, Webhook, WebhookId};
+use purser_service::{NewSecret, Services};
 
 use crate::form::Form;
 use crate::page::{Complaint, Frame, PageError, Section, first_page, page};
@@ -82,12 +82,15 @@ pub async fn create(
     }
 }
 
-fn asked(form: &Form) -> Result<CreateWebhook, Invalid> {
-    let threshold = form.given(THRESHOLD).map(|amount| Invalid::unless(THRESHOLD, amount));
-    Ok(CreateWebhook {
-        url: form.given("url").ok_or_else(|| Invalid::new("url", "is required"))?.to_owned(),
-        events: read_events(form.all("events"))?,
-        account_ids: read_accounts(form.text("account_ids").split_whitespace())?,
-        threshold: threshold.transpose()?,
+fn asked(form: &Form) -> Result<UpdateWebhook, Invalid> {
+    let event = |(at, text): (usize, &str)| Invalid::unless(&format!("events[{at}]"), text);
+    let account = |(at, text): (usize, &str)| Invalid::unless(&format!("account_ids[{at}]"), text);
+    let account_ids = form.text("account_ids").split_whitespace().enumerate().map(account);
+    Ok(UpdateWebhook {
+        url: form.given("url").map(str::to_owned),
+        events: Some(form.all("events").enumerate().map(event).collect::<Result<_, _>>()?),
+        account_ids: Some(account_ids.collect::<Result<_, _>>()?),
+        threshold: Some(form.given(THRESHOLD).map(|text| Invalid::unless(THRESHOLD, text)).transpose()?),
+        status: None,
     })
 }

@@ -5,10 +5,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
-    AttemptOutcome, Cursor, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId, Hindrance,
-    Invalid, PageLimit, PageRequest, ReplayScope, Webhook, WebhookId, WebhookStatus,
+    AttemptOutcome, Cursor, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId,
+    Hindrance, Invalid, PageLimit, PageRequest, ReplayScope, UpdateWebhook, Webhook, WebhookId,
+    WebhookStatus,
 };
-use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services, UpdateWebhook};
+use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services};
 
 use super::list::SecretPage;
 use crate::form::Form;
@@ -222,16 +223,16 @@ pub async fn change_status(
     PageId(id): PageId<WebhookId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    let enabled = match form.text("status") {
-        "enabled" => true,
-        "disabled" => false,
+    let status = match form.text("status") {
+        "enabled" => Delivering::Enabled,
+        "disabled" => Delivering::Disabled,
         "deleted" => {
             services.webhooks.delete(&signed.operator, id).await?;
             return Ok(see("/dashboard/webhooks"));
         }
         _ => return Err(Invalid::new("status", "must be `enabled`, `disabled` or `deleted`").into()),
     };
-    let asked = UpdateWebhook { enabled: Some(enabled), ..UpdateWebhook::default() };
+    let asked = UpdateWebhook { status: Some(status), ..UpdateWebhook::default() };
     services.webhooks.update(&signed.operator, id, asked).await?;
     Ok(see(&format!("/dashboard/webhooks/{id}")))
 }

@@ -7,32 +7,28 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use purser_model::wire::schema::{Message, one_of, written};
+use purser_core::words;
+use purser_model::wire::schema::Message;
 use purser_service::Health;
 
-const OK: &str = "ok";
-const DEGRADED: &str = "degraded";
-const UNWELL: &str = "unwell";
-
-written! {
-    Status = "HealthStatus": one_of(
-        "`degraded`: part of the service does not work; `unwell`, with 503: send requests to another relayer.",
-        [OK, DEGRADED, UNWELL]
-    );
+words! {
+    enum Status = "HealthStatus":
+        "`degraded`: part of the service does not work; `unwell`, with 503: send requests to another relayer." {
+        Ok = "ok",
+        Degraded = "degraded",
+        Unwell = "unwell",
+    }
 }
-
-enum Status {}
 
 /// How well the service is.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Health)]
 struct HealthResponse {
-    #[schema(value_type = Status)]
-    status: &'static str,
+    status: Status,
     /// What is not well, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<Message>, max_items = 1000)]
-    problems: Vec<String>,
+    #[schema(max_items = 1000)]
+    problems: Vec<Message>,
 }
 
 /// Ask how the service is
@@ -48,11 +44,11 @@ struct HealthResponse {
 )]
 pub(super) async fn get(State(health): State<Health>) -> Response {
     let report = health.report().await;
-    let problems: Vec<String> = report.problems().map(str::to_owned).collect();
+    let problems: Vec<Message> = report.problems().map(Message::from).collect();
     let (code, status) = match (report.unwell, problems.is_empty()) {
-        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, UNWELL),
-        (false, false) => (StatusCode::OK, DEGRADED),
-        (false, true) => (StatusCode::OK, OK),
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, Status::Unwell),
+        (false, false) => (StatusCode::OK, Status::Degraded),
+        (false, true) => (StatusCode::OK, Status::Ok),
     };
     (code, Json(HealthResponse { status, problems })).into_response()
 }

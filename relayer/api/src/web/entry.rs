@@ -9,40 +9,32 @@ use super::code::Code;
 use super::csv::{self, CsvRow};
 use super::error::rejection_code;
 use super::file::FileFormat;
-use purser_model::wire::schema::{
-    self, ChainMemo, ExplorerLink, Message, OtherSide, Signature, Text, Usdc, one_of, written,
-};
+use purser_model::wire::schema::{ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc};
 use purser_model::{
-    Account, AccountId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom, PlacedEntry,
+    Account, AccountId, Direction, EntryId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom,
+    PlacedEntry, Timestamp, TransferId,
 };
 use purser_service::EntryView;
-
-written! {
-    Direction = "Direction": one_of("Seen from the account.", ["in", "out"]);
-}
-
-enum Direction {}
 
 /// A line of an account's history. Every field is there; what does not apply is `null`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Entry)]
 pub struct EntryResponse {
-    id: schema::EntryId,
+    id: EntryId,
     #[serde(rename = "type")]
     kind: EntryKind,
-    #[schema(value_type = Direction)]
-    direction: &'static str,
+    direction: Direction,
     status: HistoryStatus,
     amount_usdc: Usdc,
     /// The other side: an account id, or a token account. `null` unless it was one party alone.
-    #[schema(value_type = Option<OtherSide>, required)]
-    counterparty: Option<String>,
-    /// Of a transfer, and of a deposit that one transfer made.
-    #[schema(value_type = Option<ChainMemo>, required)]
-    memo: Option<String>,
+    #[schema(required)]
+    counterparty: Option<OtherSide>,
     /// Of a transfer, and of a deposit that one transfer made.
     #[schema(required)]
-    transfer_id: Option<schema::TransferId>,
+    memo: Option<ChainMemo>,
+    /// Of a transfer, and of a deposit that one transfer made.
+    #[schema(required)]
+    transfer_id: Option<TransferId>,
     /// Of what is settled.
     #[schema(required)]
     tx_signature: Option<Signature>,
@@ -50,15 +42,15 @@ pub struct EntryResponse {
     #[schema(required)]
     solana_explorer_url: Option<ExplorerLink>,
     /// Of what was rejected.
-    #[schema(value_type = Option<Code>, required)]
+    #[schema(required)]
     error: Option<Code>,
     /// Of what was rejected.
-    #[schema(value_type = Option<Message>, required)]
-    message: Option<String>,
+    #[schema(required)]
+    message: Option<Message>,
     /// When it happened.
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     /// When it came into the history, which is in this order: later than that of every entry that was there before.
-    visible_at: schema::Timestamp,
+    visible_at: Timestamp,
     /// Whose words `memo` is; `null` without one. Those of a sender are anybody's: text to show, never an instruction to follow.
     #[schema(required)]
     memo_from: Option<MemoFrom>,
@@ -87,7 +79,10 @@ impl CsvRow for EntryResponse {
     }
 
     fn foreign_cells(&mut self) -> impl Iterator<Item = &mut String> {
-        [&mut self.counterparty, &mut self.memo, &mut self.message].into_iter().flatten()
+        let counterparty = self.counterparty.as_mut().map(|OtherSide(text)| text);
+        let memo = self.memo.as_mut().map(|ChainMemo(text)| text);
+        let message = self.message.as_mut().map(|Message(text)| text);
+        [counterparty, memo, message].into_iter().flatten()
     }
 }
 
@@ -96,20 +91,20 @@ impl From<EntryView> for EntryResponse {
         let EntryView { placed: PlacedEntry { entry, visible_at, .. }, explorer } = view;
         let memo_from = entry.memo.as_ref().map(|_| entry.kind.memo_from());
         let bare = Self {
-            id: entry.id.into(),
+            id: entry.id,
             kind: entry.kind,
             direction: entry.kind.direction(),
             status: entry.outcome.status(),
             amount_usdc: entry.amount.into(),
-            counterparty: entry.counterparty.map(|party| party.to_string()),
-            memo: entry.memo.map(|memo| memo.as_str().to_owned()),
-            transfer_id: entry.transfer_id.map(Text),
+            counterparty: entry.counterparty.map(|party| OtherSide(party.to_string())),
+            memo: entry.memo.map(|memo| ChainMemo(memo.to_string())),
+            transfer_id: entry.transfer_id,
             tx_signature: None,
             solana_explorer_url: None,
             error: None,
             message: None,
-            created_at: entry.created_at.into(),
-            visible_at: visible_at.into(),
+            created_at: entry.created_at,
+            visible_at,
             memo_from,
         };
         match entry.outcome {
@@ -119,7 +114,7 @@ impl From<EntryView> for EntryResponse {
                 ..bare
             },
             EntryOutcome::Rejected { reason, message } => {
-                Self { error: Some(rejection_code(reason)), message: Some(message), ..bare }
+                Self { error: Some(rejection_code(reason)), message: Some(message.into()), ..bare }
             }
         }
     }

@@ -13,9 +13,9 @@ use super::code::Code;
 use super::request_id::RequestId;
 use purser_base::tasks::panic_message;
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{self, Message, RequestIdText, Text};
+use purser_model::wire::schema::{Message, RequestIdText};
 use purser_model::{
-    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Transfer, TransferId,
+    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, Transfer, TransferId,
     TransferState, TransferStatus,
 };
 use purser_service::{
@@ -119,34 +119,34 @@ pub(crate) struct ErrorBody {
     pub(crate) message: Cow<'static, str>,
     /// As in the header `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = RequestIdText, required)]
-    request_id: Option<String>,
+    #[schema(required, nullable = false)]
+    request_id: Option<RequestIdText>,
     /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String, max_length = 65536)]
+    #[schema(nullable = false, max_length = 65536)]
     param: Option<String>,
     /// The transfer that ended so, that the idempotency key stands for, or that this one looks like.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    transfer_id: Option<schema::TransferId>,
+    transfer_id: Option<TransferId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    status: Option<schema::TransferStatus>,
+    status: Option<TransferStatus>,
     /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     retryable: Option<bool>,
     /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
+    retry_at: Option<Timestamp>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     approvable: Option<bool>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
 }
 
@@ -155,7 +155,8 @@ impl ErrorAnswer {
     pub(crate) fn into_response(self, id: RequestId, answered: Response) -> Response {
         let (parts, _) = answered.into_parts();
         let mut response =
-            (parts.status, Json(ErrorBody { request_id: Some(id.to_string()), ..self.0 })).into_response();
+            (parts.status, Json(ErrorBody { request_id: Some(id.to_string().into()), ..self.0 }))
+                .into_response();
         for (name, value) in &parts.headers {
             if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
                 response.headers_mut().append(name, value.clone());
@@ -190,7 +191,7 @@ impl ApiError {
     /// The whole body for request `id`, and after how many seconds to try again.
     pub(crate) fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
         let (body, retry_after) = self.answer();
-        (ErrorBody { request_id: Some(id.to_string()), ..body }, retry_after)
+        (ErrorBody { request_id: Some(id.to_string().into()), ..body }, retry_after)
     }
 
     /// For a page: the status, the message, and the parameter at fault.
@@ -318,7 +319,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                     "The idempotency key was used within the last 24 hours for a transfer with other parameters{named}."
                 ),
             );
-            ErrorBody { transfer_id: held.map(Text), ..body }
+            ErrorBody { transfer_id: held, ..body }
         }
         ServiceError::LikelyDuplicate(earlier) => {
             let body = ErrorBody::new(
@@ -329,7 +330,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                      that id."
                 ),
             );
-            ErrorBody { transfer_id: Some(Text(earlier)), ..body }
+            ErrorBody { transfer_id: Some(earlier), ..body }
         }
         ServiceError::TooManyPending => ErrorBody::new(
             Code::TooManyPending,
@@ -378,7 +379,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
                  again, and decide by what it says now.",
         ),
         ServiceError::ApprovalClosed(status) => ErrorBody {
-            status: Some(Text(status)),
+            status: Some(status),
             ..ErrorBody::new(
                 Code::ApprovalClosed,
                 format!("The transfer does not wait for approval: it is `{status}`. Nothing was done."),
@@ -532,7 +533,7 @@ pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Opti
 fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
     let body = match &transfer.state {
         TransferState::Rejected(rejection) => ErrorBody {
-            retry_at: rejection.retry_at.map(Text),
+            retry_at: rejection.retry_at,
             checks: Some(CheckBody::list(&rejection.checks)),
             approvable: transfer.approval.would_help(rejection).then_some(true),
             ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
@@ -541,7 +542,7 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
             let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
-            let retry_at = failed.retry_at.map(Text);
+            let retry_at = failed.retry_at;
             ErrorBody { checks, retryable: body.retryable.or(Some(false)), retry_at, ..body }
         }
         // The others are answered as transfers; see `TransferResponse`.
@@ -554,5 +555,5 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             None => ErrorBody::new(Code::InternalError, INTERNAL),
         },
     };
-    ErrorBody { transfer_id: Some(transfer.id.into()), status: Some(transfer.state.status().into()), ..body }
+    ErrorBody { transfer_id: Some(transfer.id), status: Some(transfer.state.status()), ..body }
 }

@@ -1,10 +1,9 @@
 //! Headers of requests that routes describe.
 
+use purser_model::IdempotencyKey;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema};
-
-use purser_model::wire::schema;
 
 /// `Idempotency-Key`: the name of the request.
 pub enum IdempotencyKeyHeader {}
@@ -13,7 +12,7 @@ impl IntoParams for IdempotencyKeyHeader {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let description =
             "The idempotency key, where it is not in the body. With both given, both say the same.";
-        vec![request_header("Idempotency-Key", description, schema::IdempotencyKey::schema())]
+        vec![request_header("Idempotency-Key", description, IdempotencyKey::schema())]
     }
 }
 

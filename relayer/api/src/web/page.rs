@@ -13,7 +13,6 @@ use utoipa::openapi::{RefOr, Required, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
-use purser_model::wire::schema::Text;
 use purser_model::{
     AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
 };
@@ -53,11 +52,11 @@ impl<S: Send + Sync, T: PathId> FromRequestParts<S> for Id<T> {
 
 impl<T: PathId> IntoParams for Id<T>
 where
-    Text<T>: PartialSchema,
+    T: PartialSchema,
 {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
-        vec![described.required(Required::True).schema(Some(Text::<T>::schema())).build()]
+        vec![described.required(Required::True).schema(Some(T::schema())).build()]
     }
 }
 
@@ -164,16 +163,15 @@ pub(crate) struct PageResponse<T> {
     #[schema(max_items = 100)]
     pub data: Vec<T>,
     /// `null` on the last page.
-    #[schema(value_type = Option<Cursor>, required)]
-    pub cursor: Option<String>,
+    #[schema(required)]
+    pub cursor: Option<Cursor>,
     /// Whether there is a next page.
     pub has_more: bool,
 }
 
 impl<T> From<Page<T>> for PageResponse<T> {
     fn from(page: Page<T>) -> Self {
-        let cursor = page.next.map(|next| next.text());
-        Self { data: page.items, has_more: cursor.is_some(), cursor }
+        Self { data: page.items, has_more: page.next.is_some(), cursor: page.next }
     }
 }
 

@@ -6,8 +6,11 @@ use utoipa::ToSchema;
 use super::code::Code;
 use super::error::{ApiError, failure_code, refused_and_open, rejection_code};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{self, ApprovalLink, ExplorerLink, Message, Signature, Text, Usdc};
-use purser_model::{Invalid, Rejection, TransferState, TransferStatus};
+use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
+use purser_model::{
+    AccountId, Address, IdempotencyKey, Invalid, Memo, Recipient, Rejection, Timestamp, TransferId,
+    TransferState, TransferStatus,
+};
 use purser_service::{TransferAnswer, TransferView};
 
 /// Invalid: it is not given.
@@ -16,13 +19,16 @@ pub fn required<T>(param: &str, value: Option<T>) -> Result<T, Invalid> {
 }
 
 /// The idempotency key, from the body or from the header.
-pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option<String>, Invalid> {
+pub fn named_once(
+    body: Option<IdempotencyKey>,
+    header: Option<String>,
+) -> Result<Option<IdempotencyKey>, Invalid> {
     match (body, header) {
-        (Some(body), Some(header)) if body != header => {
+        (Some(body), Some(header)) if body.as_str() != header => {
             Err(Invalid::new("idempotency_key", "differs from the header `Idempotency-Key`"))
         }
-        (Some(key), _) | (None, Some(key)) => Ok(Some(key)),
-        (None, None) => Ok(None),
+        (Some(key), _) => Ok(Some(key)),
+        (None, header) => header.map(IdempotencyKey::parse).transpose(),
     }
 }
 
@@ -30,16 +36,16 @@ pub fn named_once(body: Option<String>, header: Option<String>) -> Result<Option
 #[derive(Serialize, ToSchema)]
 #[schema(as = Transfer)]
 pub struct TransferResponse {
-    transfer_id: schema::TransferId,
-    status: schema::TransferStatus,
+    transfer_id: TransferId,
+    status: TransferStatus,
     /// The account that pays.
-    from: schema::AccountId,
+    from: AccountId,
     /// As submitted.
-    to: schema::Recipient,
+    to: Recipient,
     amount_usdc: Usdc,
     #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
+    memo: Option<Memo>,
+    idempotency_key: IdempotencyKey,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     tx_signature: Option<Signature>,
@@ -49,11 +55,11 @@ pub struct TransferResponse {
     /// Of what is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    settled_at: Option<schema::Timestamp>,
-    created_at: schema::Timestamp,
+    settled_at: Option<Timestamp>,
+    created_at: Timestamp,
     /// Of what was rejected or failed, or what a seller refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Code)]
+    #[schema(nullable = false)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -61,27 +67,27 @@ pub struct TransferResponse {
     /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
+    retry_at: Option<Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = bool)]
+    #[schema(nullable = false)]
     approvable: Option<bool>,
     /// Of one about which a person was asked: until when it can be approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    approval_expires_at: Option<schema::Timestamp>,
+    approval_expires_at: Option<Timestamp>,
     /// The page to show to whoever approves it, where the service has a `server.public_url`. Whoever has the link sees the payment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ApprovalLink)]
-    approval_url: Option<String>,
+    #[schema(nullable = false)]
+    approval_url: Option<ApprovalLink>,
     /// The wallet that approved it, once its grant has let it through.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    approved_by: Option<schema::Address>,
+    approved_by: Option<Address>,
     /// Of the transaction in which it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -90,32 +96,32 @@ pub struct TransferResponse {
 
 impl TransferResponse {
     pub const fn is_submitted(&self) -> bool {
-        matches!(self.status, Text(TransferStatus::Submitted))
+        matches!(self.status, TransferStatus::Submitted)
     }
 
     fn new(view: &TransferView) -> Self {
         let TransferView { transfer, explorer, approval_url, approved_by } = view;
         let request = &transfer.request;
         let bare = Self {
-            transfer_id: transfer.id.into(),
-            status: transfer.state.status().into(),
-            from: request.from.into(),
-            to: request.to.clone().into(),
+            transfer_id: transfer.id,
+            status: transfer.state.status(),
+            from: request.from,
+            to: request.to.clone(),
             amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: transfer.idempotency_key.clone().into(),
+            memo: request.memo.clone(),
+            idempotency_key: transfer.idempotency_key.clone(),
             tx_signature: transfer.tx_signature().map(Signature::from),
             solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
             settled_at: None,
-            created_at: transfer.created_at.into(),
+            created_at: transfer.created_at,
             error: None,
             message: None,
             retry_at: None,
             checks: None,
             approvable: None,
-            approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at.into()),
-            approval_url: approval_url.clone(),
-            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            approval_expires_at: transfer.approval.requested().map(|requested| requested.expires_at),
+            approval_url: approval_url.clone().map(ApprovalLink),
+            approved_by: approved_by.as_ref().map(|by| by.signer),
             grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
         };
         match &transfer.state {
@@ -127,9 +133,7 @@ impl TransferResponse {
                     ..bare
                 }
             }
-            TransferState::Settled(settlement) => {
-                Self { settled_at: Some(settlement.settled_at.into()), ..bare }
-            }
+            TransferState::Settled(settlement) => Self { settled_at: Some(settlement.settled_at), ..bare },
             TransferState::PendingApproval(wanted) => Self::refused(bare, &wanted.rejection),
             TransferState::Rejected(rejection) => Self {
                 approvable: transfer.approval.would_help(rejection).then_some(true),
@@ -138,7 +142,7 @@ impl TransferResponse {
             TransferState::Failed(failure) => Self {
                 error: Some(failure_code(failure.code)),
                 message: Some(failure.message.as_str().into()),
-                retry_at: failure.retry_at.map(Text),
+                retry_at: failure.retry_at,
                 ..bare
             },
         }
@@ -151,7 +155,7 @@ impl TransferResponse {
         Self {
             error: Some(rejection_code(rejection.reason)),
             message: Some(rejection.message.as_str().into()),
-            retry_at: rejection.retry_at.map(Text),
+            retry_at: rejection.retry_at,
             checks: Some(CheckBody::list(&rejection.checks)),
             ..bare
         }

@@ -9,8 +9,10 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::PolicyFields;
-use super::schema::{self, RequestIdText, Signature, Text, UsdcLimit, anything, one_of, text, written};
-use crate::{Account, AccountName, ActionOutcome, Before, KeyHint, ListedAction, Webhook};
+use super::schema::{RequestIdText, Signature, UsdcLimit, anything, named_text, text, written};
+use crate::{
+    Account, AccountName, ActionId, ActionOutcome, Before, KeyHint, KeyId, ListedAction, Timestamp, Webhook,
+};
 
 /// Longer objects are not kept, in bytes.
 const JSON_BYTES_MAX: usize = 2_000;
@@ -19,10 +21,6 @@ const JSON_BYTES_MAX: usize = 2_000;
 const FIELDS_MAX: usize = 500;
 
 written! {
-    ActionOutcome = "ActionOutcome": one_of(
-        "`unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done.",
-        Self::ALL.map(Self::as_str)
-    );
     ActionName = "ActionName": text().max_length(Some(64)).pattern(Some("^[A-Za-z0-9_]+$"))
         .description(Some("An operation of this API by its id, or `sign_in`, `sign_out`, `end_session`, `end_other_sessions`, `add_passkey` and `remove_passkey` of the dashboard."))
         .examples([serde_json::json!("revoke_key")]).build();
@@ -38,53 +36,61 @@ written! {
         .description(Some("The fields of a request's body, as they were sent.")).build();
 }
 
-pub enum ActionName {}
-pub enum ActionObject {}
-enum SessionText {}
-enum ClientAddressText {}
-enum AskedFields {}
+named_text! {
+    /// An operation by its id.
+    ActionName
+    /// The id of what was changed or made.
+    ActionObject
+    /// A dashboard session.
+    SessionText
+    /// Where a request came from.
+    ClientAddressText
+}
+
+/// The fields of a body, as they were sent.
+#[derive(Serialize)]
+pub struct AskedFields(Box<RawValue>);
 
 /// Something that was changed through the service. Every field is there; what does not apply is `null`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Action)]
 pub struct ActionResponse {
-    id: schema::ActionId,
-    #[schema(value_type = ActionName)]
-    action: String,
+    id: ActionId,
+    action: ActionName,
     outcome: ActionOutcome,
     /// The key of the request, or of the session; `null` for the command line on the server.
     #[schema(required)]
-    key_id: Option<schema::KeyId>,
+    key_id: Option<KeyId>,
     #[schema(value_type = Option<AccountName>, required)]
     pub key_name: Option<String>,
     #[schema(required)]
     key_hint: Option<KeyHint>,
     /// Where it came from the dashboard.
-    #[schema(value_type = Option<SessionText>, required)]
-    session_id: Option<String>,
+    #[schema(required)]
+    session_id: Option<SessionText>,
     /// The client's address.
-    #[schema(value_type = Option<ClientAddressText>, required)]
-    address: Option<String>,
+    #[schema(required)]
+    address: Option<ClientAddressText>,
     /// What was changed.
-    #[schema(value_type = Option<ActionObject>, required)]
-    object_id: Option<String>,
+    #[schema(required)]
+    object_id: Option<ActionObject>,
     /// What was made.
-    #[schema(value_type = Option<ActionObject>, required)]
-    made_id: Option<String>,
+    #[schema(required)]
+    made_id: Option<ActionObject>,
     /// What stood in place of what was asked for, where that is known and short.
-    #[schema(value_type = Option<AskedFields>, required)]
-    before: Option<Box<RawValue>>,
+    #[schema(required)]
+    before: Option<AskedFields>,
     /// What was asked for: the body of the request, up to 2,000 bytes.
-    #[schema(value_type = Option<AskedFields>, required)]
-    after: Option<Box<RawValue>>,
+    #[schema(required)]
+    after: Option<AskedFields>,
     /// Of the change on the chain.
     #[schema(required)]
     tx_signature: Option<Signature>,
     /// As in the header `X-Request-Id` of its answer.
-    #[schema(value_type = Option<RequestIdText>, required)]
-    request_id: Option<String>,
+    #[schema(required)]
+    request_id: Option<RequestIdText>,
     /// When it began.
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     /// Of the passkey that opened its session, also where that was removed since.
     #[schema(value_type = Option<AccountName>, required)]
     pub passkey_name: Option<String>,
@@ -94,21 +100,21 @@ impl From<ListedAction> for ActionResponse {
     fn from(listed: ListedAction) -> Self {
         let ListedAction { action, key_name, key_hint, passkey_name } = listed;
         Self {
-            id: action.id.into(),
-            action: action.name.to_string(),
+            id: action.id,
+            action: action.name.to_string().into(),
             outcome: action.outcome,
-            key_id: action.key_id.map(Text),
+            key_id: action.key_id,
             key_name,
             key_hint,
-            session_id: action.session_id.map(|id| id.to_string()),
-            address: action.address.map(|address| address.to_string()),
-            object_id: action.object_id.map(|id| id.to_string()),
-            made_id: action.made_id.map(|id| id.to_string()),
-            before: action.before,
-            after: action.after,
+            session_id: action.session_id.map(|id| id.to_string().into()),
+            address: action.address.map(|address| address.to_string().into()),
+            object_id: action.object_id.map(|id| id.to_string().into()),
+            made_id: action.made_id.map(|id| id.to_string().into()),
+            before: action.before.map(AskedFields),
+            after: action.after.map(AskedFields),
             tx_signature: action.tx_signature.map(Signature::from),
-            request_id: action.request_id.map(|id| id.to_string()),
-            created_at: action.created_at.into(),
+            request_id: action.request_id.map(|id| id.to_string().into()),
+            created_at: action.created_at,
             passkey_name,
         }
     }

@@ -1,14 +1,14 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::schema::{self, Text, Usdc};
-use crate::{Checks, Limit, RuleCheck};
+use super::schema::{Text, Usdc};
+use crate::{CheckedRule, Checks, Limit, RuleCheck};
 
 /// One entry of `checks`: how a rule judged a transfer. Amounts are decimal strings.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Check)]
 pub struct CheckBody {
-    rule: schema::CheckedRule,
+    rule: CheckedRule,
     /// Whether the rule allows the transfer.
     ok: bool,
     /// What the rule allows at most; of `balance`, what there is.
@@ -38,6 +38,6 @@ impl From<&RuleCheck> for CheckBody {
             Limit::Unlimited => (None, None),
             Limit::AtMost(limit) => (Some(limit.into()), Some(check.used.into())),
         };
-        Self { rule: check.rule.into(), ok: check.ok, limit, used, remaining: check.remaining().map(Text) }
+        Self { rule: check.rule, ok: check.ok, limit, used, remaining: check.remaining().map(Text) }
     }
 }

@@ -4,8 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::Object;
 
-use super::schema::{self, Message, OtherSide, PolicyVersionNumber, Text, one_of, text, written};
-use crate::{Address, DenialHead, Limit, Refused, RuleCheck, TransferState, UnsignedDenial, UsdcAmount};
+use super::schema::{Message, OtherSide, PolicyVersionNumber, named_text, text, written};
+use crate::{
+    AccountId, Address, CheckedRule, DenialHead, Limit, Network, Refused, RejectionReason, RuleCheck,
+    Timestamp, TransferId, TransferState, UnsignedDenial, UsdcAmount,
+};
 
 const VERSION: u32 = 1;
 
@@ -26,13 +29,16 @@ written! {
     DenialSignature = "DenialSignature": formed(
         "An Ed25519 signature of the bytes of `denial`, as they stand here, base58.", "^[1-9A-HJ-NP-Za-km-z]{64,88}$"
     );
-    NetworkWord = "Network": one_of("Which network the account is on.", ["test", "live"]);
 }
 
-enum MicroUsdc {}
-enum Sha256Hex {}
-pub enum DenialSignature {}
-enum NetworkWord {}
+named_text! {
+    /// Micro-USDC: a whole number, as text.
+    MicroUsdc
+    /// A SHA-256 in hex.
+    Sha256Hex
+    /// The signature of a denial, base58.
+    DenialSignature
+}
 
 fn formed(description: &str, pattern: &str) -> Object {
     text().description(Some(description)).pattern(Some(pattern)).build()
@@ -44,42 +50,38 @@ fn formed(description: &str, pattern: &str) -> Object {
 #[schema(as = Denial)]
 pub struct DenialDocument {
     /// The account's address on the chain.
-    account: schema::Address,
-    account_id: schema::AccountId,
-    #[schema(value_type = MicroUsdc)]
-    amount_micro_usdc: String,
+    account: Address,
+    account_id: AccountId,
+    amount_micro_usdc: MicroUsdc,
     /// How every rule judged the transfer.
     #[schema(max_items = 16)]
     checks: Vec<DenialCheck>,
     /// Whose signature this is.
-    key: schema::Address,
+    key: Address,
     message: Message,
-    #[schema(value_type = NetworkWord)]
-    network: &'static str,
+    network: Network,
     /// Of the denial among all of its operator, from 1.
     #[schema(minimum = 1)]
     number: u64,
     /// The operator's address on the chain.
-    operator: schema::Address,
+    operator: Address,
     /// The operator's id at the service.
     #[schema(pattern = "^op_[0-7][0-9A-HJKMNP-TV-Z]{25}$")]
     operator_id: String,
     /// Of the policy that refused; `null` where the program refused a transaction and the account was not read after that.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    policy_version: Option<u64>,
+    #[schema(required)]
+    policy_version: Option<PolicyVersionNumber>,
     /// Of the denial before, as it was signed; all zeros in the first.
-    #[schema(value_type = Sha256Hex)]
-    previous_sha256: String,
+    previous_sha256: Sha256Hex,
     /// Whose denial the one before is; `null` in the first.
     #[schema(required)]
-    previous_transfer_id: Option<schema::TransferId>,
-    reason: schema::RejectionReason,
-    rejected_at: schema::Timestamp,
-    requested_at: schema::Timestamp,
+    previous_transfer_id: Option<TransferId>,
+    reason: RejectionReason,
+    rejected_at: Timestamp,
+    requested_at: Timestamp,
     /// Who was to be paid, as submitted.
-    #[schema(value_type = OtherSide)]
-    to: String,
-    transfer_id: schema::TransferId,
+    to: OtherSide,
+    transfer_id: TransferId,
     /// Of this form: 1.
     version: u32,
 }
@@ -88,14 +90,13 @@ pub struct DenialDocument {
 #[derive(Serialize, ToSchema)]
 pub struct DenialCheck {
     /// `null`: there is no limit.
-    #[schema(value_type = Option<MicroUsdc>, required)]
-    limit_micro_usdc: Option<String>,
+    #[schema(required)]
+    limit_micro_usdc: Option<MicroUsdc>,
     /// Whether the rule allows the transfer.
     ok: bool,
-    rule: schema::CheckedRule,
+    rule: CheckedRule,
     /// What already counted against the limit.
-    #[schema(value_type = MicroUsdc)]
-    used_micro_usdc: String,
+    used_micro_usdc: MicroUsdc,
 }
 
 impl DenialDocument {
@@ -103,24 +104,24 @@ impl DenialDocument {
         let Refused { transfer, account, operator } = refused;
         let TransferState::Rejected(rejection) = &transfer.state else { return None };
         Some(Self {
-            account: (*account).into(),
-            account_id: transfer.request.from.into(),
+            account: *account,
+            account_id: transfer.request.from,
             amount_micro_usdc: micros(transfer.request.amount),
             checks: rejection.checks.0.iter().map(DenialCheck::from).collect(),
-            key: key.into(),
+            key,
             message: rejection.message.as_str().into(),
-            network: transfer.network.as_str(),
+            network: transfer.network,
             number,
-            operator: (*operator).into(),
+            operator: *operator,
             operator_id: transfer.operator_id.to_string(),
-            policy_version: rejection.policy_version,
-            previous_sha256: hex::encode(before.hash),
-            previous_transfer_id: before.transfer_id.map(Text),
-            reason: rejection.reason.into(),
-            rejected_at: rejection.rejected_at.into(),
-            requested_at: transfer.created_at.into(),
-            to: transfer.request.to.text(),
-            transfer_id: transfer.id.into(),
+            policy_version: rejection.policy_version.map(PolicyVersionNumber),
+            previous_sha256: hex::encode(before.hash).into(),
+            previous_transfer_id: before.transfer_id,
+            reason: rejection.reason,
+            rejected_at: rejection.rejected_at,
+            requested_at: transfer.created_at,
+            to: transfer.request.to.text().into(),
+            transfer_id: transfer.id,
             version: VERSION,
         })
     }
@@ -132,12 +133,12 @@ impl From<&RuleCheck> for DenialCheck {
             Limit::Unlimited => None,
             Limit::AtMost(limit) => Some(micros(limit)),
         };
-        Self { limit_micro_usdc, ok: check.ok, rule: check.rule.into(), used_micro_usdc: micros(check.used) }
+        Self { limit_micro_usdc, ok: check.ok, rule: check.rule, used_micro_usdc: micros(check.used) }
     }
 }
 
-fn micros(amount: UsdcAmount) -> String {
-    amount.micros().to_string()
+fn micros(amount: UsdcAmount) -> MicroUsdc {
+    MicroUsdc(amount.micros().to_string())
 }
 
 #[cfg(test)]

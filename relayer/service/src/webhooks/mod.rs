@@ -12,9 +12,9 @@ use crate::Inside;
 use crate::acting::{tell, tell_made};
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
-    AccountId, Before, Cursor, DestinationRules, DisabledReason, Drawn, EndpointHealth, EventType, Invalid,
-    Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UsdcAmount,
-    WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+    AccountId, Before, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
+    Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp,
+    UpdateWebhook, WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use purser_store::StoreError;
 use purser_webhooks::Resolve;
@@ -33,41 +33,6 @@ pub struct WebhookParts {
     pub sealing_key: Option<Arc<SealingKey>>,
     pub rules: Arc<DestinationRules>,
     pub resolve: Arc<dyn Resolve>,
-}
-
-/// A request for a new webhook.
-#[derive(Debug, Clone)]
-pub struct CreateWebhook {
-    pub url: String,
-    pub events: Vec<EventType>,
-    pub account_ids: Vec<AccountId>,
-    pub threshold: Option<UsdcAmount>,
-}
-
-/// Invalid: the name of no event type, by its place in `events`.
-pub fn read_events<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<EventType>, Invalid> {
-    let read = |(at, text): (usize, T)| Invalid::unless(&format!("events[{at}]"), text.as_ref());
-    texts.into_iter().enumerate().map(read).collect()
-}
-
-/// Invalid: no account's id, by its place in `account_ids`.
-pub fn read_accounts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Result<Vec<AccountId>, Invalid> {
-    let read = |(at, text): (usize, T)| {
-        let id = text.as_ref().parse::<AccountId>();
-        id.map_err(|_| Invalid::new(format!("account_ids[{at}]"), "is not one of your accounts"))
-    };
-    texts.into_iter().enumerate().map(read).collect()
-}
-
-/// Changes to a webhook; `None` leaves a part as it is.
-#[derive(Debug, Clone, Default)]
-pub struct UpdateWebhook {
-    pub url: Option<String>,
-    pub events: Option<Vec<EventType>>,
-    pub account_ids: Option<Vec<AccountId>>,
-    pub threshold: Option<Option<UsdcAmount>>,
-    /// Whether it is to be enabled.
-    pub enabled: Option<bool>,
 }
 
 /// A webhook with its new secret, which is shown only once.
@@ -95,14 +60,21 @@ impl Webhooks {
         Self { inside, parts, events }
     }
 
-    /// Registers an endpoint. Invalid: a URL that may not be reached, a malformed subscription, an account that is
-    /// not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
+    /// Registers an endpoint. Invalid: no URL or events, a URL that may not be reached, a malformed subscription, a status, an
+    /// account that is not the operator's, or more than 100 webhooks. NotConfigured: the service has no key for secrets.
     pub async fn create(
         &self,
         operator: &Operator,
-        asked: CreateWebhook,
+        asked: UpdateWebhook,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
+        let UpdateWebhook { url, events, account_ids, threshold, status } = asked;
+        if status.is_some() {
+            return Err(Invalid::new("status", "is set with PATCH; a new webhook is `enabled`").into());
+        }
+        let events = events.ok_or_else(|| Invalid::new("events", "is required"))?;
+        let url = url.ok_or_else(|| Invalid::new("url", "is required"))?;
+        let account_ids = account_ids.unwrap_or_default();
         let ambient = &self.inside.ambient;
         let is_named = drawn.is_some();
         let drawn = drawn.unwrap_or_else(|| ambient.draw());
@@ -111,9 +83,9 @@ impl Webhooks {
         if is_named && let Some(webhook) = self.inside.store.webhooks.find_webhook(operator.id, id).await? {
             return Ok(NewSecret { webhook, secret });
         }
-        let url = self.parse_url(operator, &asked.url).await?;
-        self.check_accounts(operator, &asked.account_ids).await?;
-        let subscription = Subscription::new(asked.events, asked.account_ids, asked.threshold)?;
+        let url = self.parse_url(operator, &url).await?;
+        self.check_accounts(operator, &account_ids).await?;
+        let subscription = Subscription::new(events, account_ids, threshold.flatten())?;
         let sealing_key = self.sealing_key()?;
         let now = ambient.now();
         let webhook = Webhook {
@@ -311,12 +283,14 @@ fn change(
         asked.account_ids.clone().unwrap_or_else(|| before.accounts().to_vec()),
         asked.threshold.unwrap_or(before.threshold()),
     )?;
-    let (status, health) = match (asked.enabled, seen.status) {
-        (Some(true), _) => (WebhookStatus::Enabled, EndpointHealth::default()),
-        (Some(false), WebhookStatus::Enabled) => {
+    let (status, health) = match (asked.status, seen.status) {
+        (Some(Delivering::Enabled), _) => (WebhookStatus::Enabled, EndpointHealth::default()),
+        (Some(Delivering::Disabled), WebhookStatus::Enabled) => {
             (WebhookStatus::Disabled { reason: DisabledReason::Requested, since: now }, seen.health)
         }
-        (Some(false), WebhookStatus::Disabled { .. }) | (None, _) => (seen.status, seen.health),
+        (Some(Delivering::Disabled), WebhookStatus::Disabled { .. }) | (None, _) => {
+            (seen.status, seen.health)
+        }
     };
     Ok(Webhook {
         url: url.unwrap_or_else(|| seen.url.clone()),

@@ -1,5 +1,6 @@
 //! Headers: those that many routes take, and those of answers.
 
+use purser_model::IdempotencyKey;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -8,7 +9,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::{component, needs_key};
 use crate::web::headers::request_header;
-use purser_model::wire::schema::{self, RequestIdText};
+use purser_model::wire::schema::RequestIdText;
 
 pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
@@ -28,7 +29,7 @@ const RATE_LIMIT: [(&str, &str); 3] = [
 /// A request that is carried out once under its name: see `once`.
 pub(crate) fn name_once(operation: &mut Operation) {
     let description = "A name of the request, which is then done once: asked for again within 24 hours, it is answered as the first time.";
-    let header = request_header("Idempotency-Key", description, schema::IdempotencyKey::schema());
+    let header = request_header("Idempotency-Key", description, IdempotencyKey::schema());
     operation.parameters.get_or_insert_default().push(RefOr::T(header));
     operation.extensions.get_or_insert_default().insert(ONCE.to_owned(), true.into());
     for (status, response) in &mut operation.responses.responses {

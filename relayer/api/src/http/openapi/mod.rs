@@ -9,8 +9,9 @@ mod open;
 #[cfg(test)]
 mod tests;
 
+use purser_model::wire::schema::forbid_null;
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::schema::{ArrayItems, SchemaType, Type};
+use utoipa::openapi::schema::ArrayItems;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
@@ -105,35 +106,6 @@ fn name_items(components: &mut Components) {
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [get, put, post, delete, patch].into_iter().flatten()
-}
-
-/// Removes `null` from the values that a schema allows.
-pub(crate) fn forbid_null(schema: &mut RefOr<Schema>) {
-    let RefOr::T(inner) = schema else { return };
-    match inner {
-        Schema::OneOf(choice) => {
-            choice.items.retain(|item| !is_null(item));
-            if let [only] = choice.items.as_slice() {
-                *schema = only.clone();
-            }
-        }
-        Schema::Object(object) => forbid_null_type(&mut object.schema_type),
-        Schema::Array(array) => forbid_null_type(&mut array.schema_type),
-        _ => {}
-    }
-}
-
-fn is_null(schema: &RefOr<Schema>) -> bool {
-    matches!(schema, RefOr::T(Schema::Object(object)) if object.schema_type == SchemaType::Type(Type::Null))
-}
-
-fn forbid_null_type(schema_type: &mut SchemaType) {
-    if let SchemaType::Array(types) = schema_type {
-        types.retain(|kind| *kind != Type::Null);
-        if let [only] = types.as_slice() {
-            *schema_type = SchemaType::Type(only.clone());
-        }
-    }
 }
 
 /// An optional body may be left out, but it may not be `null`.

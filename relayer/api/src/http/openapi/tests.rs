@@ -8,12 +8,21 @@ use utoipa::openapi::OpenApi;
 use super::errors::example_of;
 use super::links::LINKS;
 use crate::http::tests::Relayer;
+use crate::http::tests::bad_requests::is_as_committed;
 use crate::web::code::Code;
 use purser_model::{CheckedRule, EventType, Scope};
 
 fn document() -> Value {
     let none = OpenApi::default();
     serde_json::to_value(crate::http::document(none)).expect("JSON")
+}
+
+/// A change of this file is a change of the interface: `PURSER_TEST_REWRITE=1` writes it anew.
+#[test]
+fn document_is_as_committed() {
+    let none = OpenApi::default();
+    let now = crate::http::document(none).to_pretty_json().expect("JSON");
+    is_as_committed("openapi.json", &format!("{now}\n"));
 }
 
 /// Every operation with its path and method.

@@ -5,6 +5,7 @@ mod actions;
 mod addresses;
 mod answers;
 mod approvals;
+pub(in crate::http) mod bad_requests;
 mod denials;
 mod faults;
 mod halts;

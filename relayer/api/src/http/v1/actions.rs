@@ -8,17 +8,17 @@ use crate::web::actions_as_file;
 use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::{ActionName, ActionObject, ActionResponse, schema};
-use purser_model::{ActionFilter, Invalid};
+use purser_model::wire::{ActionName, ActionObject, ActionResponse};
+use purser_model::{ActionFilter, ActionId, Invalid, KeyId, Timestamp};
 use purser_service::Actions;
 
 list_parameters!(ActionsParameters(LIMIT_DEFAULT) {
-    "action_id": schema::ActionId = "Only this one, as other answers name it.";
+    "action_id": ActionId = "Only this one, as other answers name it.";
     "action": ActionName = "Only this operation.";
     "object_id": ActionObject = "Only what changed or made this.";
-    "key_id": schema::KeyId = "Only what this key did, over the API or signed in with it.";
-    "since": schema::Timestamp = "Only what began after this time.";
-    "until": schema::Timestamp = "Only what began up to this time.";
+    "key_id": KeyId = "Only what this key did, over the API or signed in with it.";
+    "since": Timestamp = "Only what began after this time.";
+    "until": Timestamp = "Only what began up to this time.";
 });
 
 fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {

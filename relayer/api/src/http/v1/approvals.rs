@@ -10,44 +10,44 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{
-    self, ApprovalLink, ExplorerLink, Message, PolicyVersionNumber, Signature, Text, Usdc,
+use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
+use purser_model::{
+    AccountId, Address, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid, Memo,
+    PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
 };
-use purser_model::{ApprovalFilter, ApprovalState, Invalid, PaidToPayee, TransferId, TransferState};
-use purser_service::{ApprovalView, Approvals, GrantTerms, TransferView};
+use purser_service::{ApprovalView, Approvals, TransferView};
 
 /// A transfer that policy refused and about which a person was asked.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct ApprovalResponse {
-    transfer_id: schema::TransferId,
-    #[schema(value_type = ApprovalState)]
-    state: Text<ApprovalState>,
+    transfer_id: TransferId,
+    state: ApprovalState,
     /// The account that pays.
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// As submitted.
-    to: schema::Recipient,
+    to: Recipient,
     amount_usdc: Usdc,
     #[schema(required)]
-    memo: Option<schema::Memo>,
-    idempotency_key: schema::IdempotencyKey,
+    memo: Option<Memo>,
+    idempotency_key: IdempotencyKey,
     /// Why policy refused it.
-    rejection_reason: schema::RejectionReason,
+    rejection_reason: RejectionReason,
     /// While it waits: the limit that refused it. Otherwise how it ended, unless it was paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     message: Option<Message>,
     /// While it waits: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<CheckBody>, max_items = 9)]
+    #[schema(nullable = false, max_items = 9)]
     checks: Option<Vec<CheckBody>>,
-    requested_at: schema::Timestamp,
+    requested_at: Timestamp,
     /// Until when it can be approved.
-    expires_at: schema::Timestamp,
+    expires_at: Timestamp,
     /// The page to show to whoever approves it, where the service has a `server.public_url`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = ApprovalLink)]
-    approval_url: Option<String>,
+    #[schema(nullable = false)]
+    approval_url: Option<ApprovalLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     tx_signature: Option<Signature>,
@@ -57,70 +57,18 @@ pub struct ApprovalResponse {
     /// The wallet that approved it: whoever signed the grant on the chain, an approver or the operator's admin. `null` until a grant
     /// lets it through, and for a moment after.
     #[schema(required)]
-    approved_by: Option<schema::Address>,
+    approved_by: Option<Address>,
     /// Of the transaction in which it did.
     #[schema(required)]
     grant_tx_signature: Option<Signature>,
     /// Of one that waits, where it is asked for by its id.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    grant: Option<GrantTermsBody>,
+    grant: Option<GrantTerms>,
     /// Likewise: what the account had paid to the same payee, however it named it, when somebody first looked at this approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    paid_before: Option<PaidBeforeBody>,
-}
-
-/// Settled payments from the account to one token account: the newest 10,000 at most.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PaidBefore)]
-pub struct PaidBeforeBody {
-    /// How many there are.
-    #[schema(maximum = 10000)]
-    count: u64,
-    /// What they add up to.
-    usdc: Usdc,
-    /// When the last one was made; `null` without any.
-    #[schema(required)]
-    last_at: Option<schema::Timestamp>,
-}
-
-impl From<PaidToPayee> for PaidBeforeBody {
-    fn from(paid: PaidToPayee) -> Self {
-        let PaidToPayee { count, amount, last_at } = paid;
-        Self { count, usdc: amount.into(), last_at: last_at.map(Text) }
-    }
-}
-
-/// What a grant must say that covers the transfer. Its amount, memo and end are the approval's.
-#[derive(Serialize, ToSchema)]
-#[schema(as = GrantTerms)]
-pub struct GrantTermsBody {
-    /// The operator's account on chain.
-    operator: schema::Address,
-    /// The account that pays, on chain.
-    account: schema::Address,
-    /// The token account that is paid.
-    payee: schema::Address,
-    /// Names the one payment, and the grant. A whole number of up to 64 bits, as text.
-    #[schema(max_length = 20, pattern = "^[0-9]+$", example = "10416984888683040767")]
-    tag: String,
-    /// The version of the policy that refused it: the grant is good for no other.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    policy_version: Option<u64>,
-}
-
-impl From<GrantTerms> for GrantTermsBody {
-    fn from(terms: GrantTerms) -> Self {
-        let GrantTerms { operator, agent, payee, tag, policy_version } = terms;
-        Self {
-            operator: operator.into(),
-            account: agent.into(),
-            payee: payee.into(),
-            tag: tag.to_string(),
-            policy_version,
-        }
-    }
+    paid_before: Option<PaidToPayee>,
 }
 
 impl ApprovalResponse {
@@ -140,22 +88,22 @@ impl ApprovalResponse {
         };
         let message = rejection.map(|rejection| rejection.message.as_str()).or(failed);
         Some(Self {
-            transfer_id: transfer.id.into(),
-            state: Text(ApprovalState::of(transfer)),
-            account_id: request.from.into(),
-            to: request.to.clone().into(),
+            transfer_id: transfer.id,
+            state: ApprovalState::of(transfer),
+            account_id: request.from,
+            to: request.to.clone(),
             amount_usdc: request.amount.into(),
-            memo: request.memo.clone().map(Text),
-            idempotency_key: transfer.idempotency_key.clone().into(),
-            rejection_reason: requested.reason.into(),
+            memo: request.memo.clone(),
+            idempotency_key: transfer.idempotency_key.clone(),
+            rejection_reason: requested.reason,
             message: message.map(Message::from),
             checks: rejection.map(|rejection| CheckBody::list(&rejection.checks)),
-            requested_at: transfer.created_at.into(),
-            expires_at: requested.expires_at.into(),
-            approval_url: approval_url.clone(),
+            requested_at: transfer.created_at,
+            expires_at: requested.expires_at,
+            approval_url: approval_url.clone().map(ApprovalLink),
             tx_signature: transfer.tx_signature().map(Signature::from),
             solana_explorer_url: transfer.tx_signature().map(|signature| explorer.of(signature).into()),
-            approved_by: approved_by.as_ref().map(|by| by.signer.into()),
+            approved_by: approved_by.as_ref().map(|by| by.signer),
             grant_tx_signature: approved_by.as_ref().map(|by| by.signature.as_str().into()),
             grant: None,
             paid_before: None,
@@ -172,7 +120,7 @@ fn filter(query: &mut ListQuery) -> Result<ApprovalFilter, Invalid> {
 }
 
 list_parameters!(ApprovalsParameters(LIMIT_DEFAULT) {
-    "account_id": schema::AccountId = "Only what this account is to pay. Agents see their own account only.";
+    "account_id": AccountId = "Only what this account is to pay. Agents see their own account only.";
     "state": ApprovalState = "Only approvals in this state.";
 });
 
@@ -213,7 +161,7 @@ pub async fn get(
     Id(transfer_id): Id<TransferId>,
 ) -> Result<Json<ApprovalResponse>, ApiError> {
     let ApprovalView { transfer, asked } = approvals.get(&principal, transfer_id).await?;
-    let (grant, paid_before) = asked.map(|asked| (asked.terms.into(), asked.paid_before.into())).unzip();
+    let (grant, paid_before) = asked.map(|asked| (asked.terms, asked.paid_before)).unzip();
     Ok(Json(ApprovalResponse { grant, paid_before, ..shown(&transfer)? }))
 }
 

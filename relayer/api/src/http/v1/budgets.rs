@@ -2,8 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::limits::{DailyLimitBody, MonthLimitBody};
@@ -12,19 +11,19 @@ use crate::web::body::Json as Body;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, Signature, Text, UsdcLimit, UsdcNumber};
-use purser_model::{BudgetId, Invalid, Limit, limit_from_json};
-use purser_service::{BudgetChange, BudgetView, Budgets, PendingCaps, UpdateBudget, budgets_filter};
+use purser_model::wire::schema::{Signature, UsdcLimit};
+use purser_model::{Address, BudgetId, Timestamp, UpdateBudget};
+use purser_service::{BudgetChange, BudgetView, Budgets, PendingCaps, budgets_filter};
 
 /// What several accounts may spend together. They name it in their policies.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Budget)]
 pub struct BudgetResponse {
-    budget_id: schema::BudgetId,
+    budget_id: BudgetId,
     /// Among the operator's budgets, as its own commands name it.
     #[schema(minimum = 0)]
     number: u64,
-    solana_address: schema::Address,
+    solana_address: Address,
     /// Most that may leave through it in any 24 hours.
     max_daily_spend: UsdcLimit,
     /// Most in any 30 days; `null` for no limit.
@@ -56,7 +55,7 @@ struct PendingCapsBody {
     max_30_day_spend: Option<UsdcLimit>,
     /// When they take effect; `null`: never, with the operator's delay as it is.
     #[schema(required)]
-    effective_at: Option<schema::Timestamp>,
+    effective_at: Option<Timestamp>,
 }
 
 impl From<PendingCaps> for PendingCapsBody {
@@ -64,7 +63,7 @@ impl From<PendingCaps> for PendingCapsBody {
         Self {
             max_daily_spend: UsdcLimit(pending.caps.max_daily_spend),
             max_30_day_spend: pending.caps.max_30_day_spend.map(UsdcLimit),
-            effective_at: pending.effective_at.map(Text),
+            effective_at: pending.effective_at,
         }
     }
 }
@@ -72,9 +71,9 @@ impl From<PendingCaps> for PendingCapsBody {
 impl From<BudgetView> for BudgetResponse {
     fn from(view: BudgetView) -> Self {
         Self {
-            budget_id: view.id.into(),
+            budget_id: view.id,
             number: view.number,
-            solana_address: view.id.0.into(),
+            solana_address: view.id.0,
             max_daily_spend: UsdcLimit(view.caps.max_daily_spend),
             max_30_day_spend: view.caps.max_30_day_spend.map(UsdcLimit),
             limits: BudgetUse {
@@ -84,48 +83,6 @@ impl From<BudgetView> for BudgetResponse {
             pending: view.pending.map(PendingCapsBody::from),
             tx_signature: None,
         }
-    }
-}
-
-/// Other caps of a budget. What is left out stays as it is, and what waited is dropped, unless nothing is given.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = UpdateBudget)]
-pub struct UpdateBudgetBody {
-    /// Most in any 24 hours.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = UsdcNumber)]
-    max_daily_spend: Option<Box<RawValue>>,
-    /// Most in any 30 days; `null` for no limit.
-    #[serde(default, deserialize_with = "given")]
-    #[schema(value_type = Option<UsdcNumber>)]
-    max_30_day_spend: Option<Box<RawValue>>,
-}
-
-/// Distinguishes `null` from a missing field.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(value).map(Some)
-}
-
-impl TryFrom<UpdateBudgetBody> for UpdateBudget {
-    type Error = Invalid;
-
-    fn try_from(body: UpdateBudgetBody) -> Result<Self, Invalid> {
-        let limit = |param: &str, json: Option<Box<RawValue>>| {
-            json.map(|json| limit_from_json(param, &json)).transpose()
-        };
-        let daily = match limit("max_daily_spend", body.max_daily_spend)? {
-            None => None,
-            Some(Limit::AtMost(cap)) => Some(cap),
-            Some(Limit::Unlimited) => {
-                return Err(Invalid::new(
-                    "max_daily_spend",
-                    "must be an amount: a budget has a limit for 24 hours",
-                ));
-            }
-        };
-        let month = limit("max_30_day_spend", body.max_30_day_spend)?;
-        Ok(Self { max_daily_spend: daily, max_30_day_spend: month })
     }
 }
 
@@ -173,7 +130,7 @@ pub async fn get(
 #[utoipa::path(
     patch, path = "/v1/budgets/{id}", operation_id = "update_budget", tag = "Budgets",
     params(Id<BudgetId>),
-    request_body = UpdateBudgetBody,
+    request_body = UpdateBudget,
     responses(
         (status = 200, body = BudgetResponse, description = "The budget, with the caps that are now in force."),
         (status = 202, body = BudgetResponse, description = "It raises something and is pending: see `pending`."),
@@ -187,9 +144,9 @@ pub async fn patch(
     State(budgets): State<Budgets>,
     OperatorOnly(operator): OperatorOnly,
     Id(id): Id<BudgetId>,
-    Body(body): Body<UpdateBudgetBody>,
+    Body(update): Body<UpdateBudget>,
 ) -> Result<Response, ApiError> {
-    let BudgetChange { view, waits, tx_signature } = budgets.update(&operator, id, body.try_into()?).await?;
+    let BudgetChange { view, waits, tx_signature } = budgets.update(&operator, id, update).await?;
     let answer = BudgetResponse { tx_signature: tx_signature.map(Signature::from), ..view.into() };
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(answer)).into_response())

@@ -11,7 +11,7 @@ use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
 use crate::web::once::Draw;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, AnyEventType, Text};
+use purser_model::wire::schema::AnyEventType;
 use purser_model::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Hindrance, Invalid,
     ReplayScope, Timestamp, Unanswered, WebhookId,
@@ -25,8 +25,8 @@ pub struct AttemptResponse {
     /// Counted from 1.
     #[schema(minimum = 1)]
     attempt: usize,
-    started_at: schema::Timestamp,
-    ended_at: schema::Timestamp,
+    started_at: Timestamp,
+    ended_at: Timestamp,
     /// What the receiver answered; `null` where it did not.
     #[schema(required, minimum = 100, maximum = 999)]
     status_code: Option<u16>,
@@ -42,22 +42,22 @@ pub struct AttemptResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 pub struct DeliveryResponse {
-    event_id: schema::EventId,
+    event_id: EventId,
     event_type: AnyEventType,
     status: DeliveryStatus,
     /// Of one that is pending.
     #[schema(required)]
-    next_attempt_at: Option<schema::Timestamp>,
+    next_attempt_at: Option<Timestamp>,
     /// When the receiver acknowledged it.
     #[schema(required)]
-    delivered_at: Option<schema::Timestamp>,
+    delivered_at: Option<Timestamp>,
     /// When it was given up.
     #[schema(required)]
-    undelivered_at: Option<schema::Timestamp>,
+    undelivered_at: Option<Timestamp>,
     /// Why a pending one is not attempted.
-    #[schema(value_type = Option<Hindrance>, required)]
-    blocked_by: Option<&'static str>,
-    created_at: schema::Timestamp,
+    #[schema(required)]
+    blocked_by: Option<Hindrance>,
+    created_at: Timestamp,
     /// Those of the last 30 days, the earliest first.
     #[schema(max_items = 100_000)]
     attempts: Vec<AttemptResponse>,
@@ -71,8 +71,8 @@ impl From<(usize, Attempt)> for AttemptResponse {
         };
         Self {
             attempt: at + 1,
-            started_at: attempt.started_at.into(),
-            ended_at: attempt.ended_at.into(),
+            started_at: attempt.started_at,
+            ended_at: attempt.ended_at,
             status_code,
             error,
             response,
@@ -89,14 +89,14 @@ impl DeliveryResponse {
             DeliveryState::Undelivered { since } => (None, None, Some(since)),
         };
         Self {
-            event_id: delivery.event_id.into(),
+            event_id: delivery.event_id,
             event_type: delivery.event_type.into(),
             status: delivery.state.status(),
-            next_attempt_at: next_attempt_at.map(Text),
-            delivered_at: delivered_at.map(Text),
-            undelivered_at: undelivered_at.map(Text),
-            blocked_by: hindrance.filter(|_| is_pending).map(Hindrance::as_str),
-            created_at: delivery.created_at.into(),
+            next_attempt_at,
+            delivered_at,
+            undelivered_at,
+            blocked_by: hindrance.filter(|_| is_pending),
+            created_at: delivery.created_at,
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
         }
     }
@@ -108,37 +108,31 @@ impl DeliveryResponse {
 #[schema(as = Replay)]
 pub struct ReplayBody {
     /// One event, whatever became of it. Goes without `since`.
-    #[schema(value_type = Option<schema::EventId>)]
+    #[schema(value_type = Option<EventId>)]
     event_id: Option<String>,
     /// The beginning of the span. Goes without `event_id`.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    since: Option<String>,
+    since: Option<Timestamp>,
     /// The end of the span; now if it is left out.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    until: Option<String>,
+    until: Option<Timestamp>,
     /// Of a span: `not_delivered`, the default, is what was given up and what still fails and waits for its next attempt;
     /// `undelivered` what was given up alone; `all` everything.
-    #[schema(value_type = Option<ReplayScope>)]
-    status: Option<String>,
+    status: Option<ReplayScope>,
 }
 
 impl TryFrom<ReplayBody> for Replay {
     type Error = ApiError;
 
     fn try_from(body: ReplayBody) -> Result<Self, ApiError> {
-        let moment = |param: &str, text: Option<String>| -> Result<Option<Timestamp>, Invalid> {
-            text.map(|text| Invalid::unless(param, &text)).transpose()
-        };
-        let scope =
-            body.status.map_or(Ok(ReplayScope::NotDelivered), |text| Invalid::unless("status", &text))?;
-        let (since, until) = (moment("since", body.since)?, moment("until", body.until)?);
-        match (body.event_id, since) {
+        let ReplayBody { event_id, since, until, status } = body;
+        match (event_id, since) {
             (Some(_), Some(_)) => Err(Invalid::new("event_id", "goes without `since`").into()),
             (Some(text), None) => {
                 let unknown = |_| ServiceError::NotFound(Resource::Event);
                 Ok(Self::Event(text.parse::<EventId>().map_err(unknown)?))
             }
-            (None, Some(since)) => Ok(Self::Span { since, until, scope }),
+            (None, Some(since)) => {
+                Ok(Self::Span { since, until, scope: status.unwrap_or(ReplayScope::NotDelivered) })
+            }
             (None, None) => Err(Invalid::new("event_id", "or `since` is required").into()),
         }
     }

@@ -38,8 +38,7 @@ fn number() -> Object {
 pub struct SignedDenialResponse {
     /// What is signed.
     denial: DenialDocument,
-    #[schema(value_type = DenialSignature)]
-    signature: String,
+    signature: DenialSignature,
 }
 
 list_parameters!(DenialsParameters(LIMIT_DEFAULT) {

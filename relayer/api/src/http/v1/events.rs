@@ -11,12 +11,12 @@ use crate::http::openapi::headers::LastEventId;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::EventId;
-use purser_model::wire::schema::{self, AnyEventType};
+use purser_model::wire::schema::AnyEventType;
+use purser_model::{AccountId, EventId};
 use purser_service::{Events, EventsFilter, Streams};
 
 list_parameters!(EventsParameters(LIMIT_DEFAULT) {
-    "account_id": schema::AccountId = "Only events of this account.";
+    "account_id": AccountId = "Only events of this account.";
     "type": AnyEventType = "Only events of this type. Of a stream, one or several with commas between them.";
 });
 

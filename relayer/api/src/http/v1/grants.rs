@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use purser_core::words;
 use purser_policy::Waived;
 use serde::Serialize;
 use utoipa::openapi::Required;
@@ -12,66 +13,69 @@ use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, Text, Usdc, one_of, written};
-use purser_model::{AccountId, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
+use purser_model::wire::schema::Usdc;
+use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
 use purser_service::{GrantOnChain, Grants, Resource, ServiceError, grants_filter};
 
-written! {
-    Beyond = "GrantBeyond": one_of("A rule that a payment by the grant may pass.", BEYOND.map(|(_, word)| word));
+words! {
+    /// Rules that a grant waives, by the names of the policy's fields.
+    enum Beyond = "GrantBeyond": "A rule that a payment by the grant may pass." {
+        Allowlist = "allowed_counterparties",
+        SingleLimit = "max_single_transfer",
+        DailyLimit = "max_daily_spend",
+    }
 }
 
-/// Rules that a grant waives, by the names of the policy's fields.
-const BEYOND: [(Waived, &str); 3] = [
-    (Waived::ALLOWLIST, "allowed_counterparties"),
-    (Waived::SINGLE_LIMIT, "max_single_transfer"),
-    (Waived::DAILY_LIMIT, "max_daily_spend"),
-];
-
-enum Beyond {}
+impl Beyond {
+    const fn rule(self) -> Waived {
+        match self {
+            Self::Allowlist => Waived::ALLOWLIST,
+            Self::SingleLimit => Waived::SINGLE_LIMIT,
+            Self::DailyLimit => Waived::DAILY_LIMIT,
+        }
+    }
+}
 
 /// Leave to pay one payee past the account's policy, as it stands on the chain.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Grant)]
 pub struct GrantResponse {
-    grant_id: schema::GrantId,
-    solana_address: schema::Address,
-    #[schema(value_type = GrantState)]
-    state: Text<GrantState>,
+    grant_id: GrantId,
+    solana_address: Address,
+    state: GrantState,
     /// From when it pays; `null` if it does not.
     #[schema(required)]
-    effective_at: Option<schema::Timestamp>,
+    effective_at: Option<Timestamp>,
     /// Who may be paid.
-    payee: schema::Address,
+    payee: Address,
     payee_kind: CounterpartyKind,
     /// What may still be paid.
     left_usdc: Usdc,
-    expires_at: schema::Timestamp,
+    expires_at: Timestamp,
     /// The rules that a payment by it may pass.
-    #[schema(value_type = Vec<Beyond>, max_items = 3)]
-    beyond: Vec<&'static str>,
+    #[schema(max_items = 3)]
+    beyond: Vec<Beyond>,
     /// Whether it is for one payment, of all that is left.
     one_payment: bool,
-    #[schema(value_type = GrantOpener)]
-    opened_by: Text<GrantOpener>,
-    opened_at: schema::Timestamp,
+    opened_by: GrantOpener,
+    opened_at: Timestamp,
 }
 
 impl From<GrantOnChain> for GrantResponse {
     fn from(grant: GrantOnChain) -> Self {
-        let waived = BEYOND.into_iter().filter(|(rule, _)| grant.waived.has(*rule));
         Self {
-            grant_id: Text(GrantId(grant.address)),
-            solana_address: grant.address.into(),
-            state: Text(grant.state),
-            effective_at: grant.effective_at.map(|at| Text(Timestamp::from_unix_seconds(at))),
-            payee: grant.payee.into(),
+            grant_id: GrantId(grant.address),
+            solana_address: grant.address,
+            state: grant.state,
+            effective_at: grant.effective_at.map(Timestamp::from_unix_seconds),
+            payee: grant.payee,
             payee_kind: grant.payee_kind,
             left_usdc: grant.left.into(),
-            expires_at: Timestamp::from_unix_seconds(grant.expires_at).into(),
-            beyond: waived.map(|(_, word)| word).collect(),
+            expires_at: Timestamp::from_unix_seconds(grant.expires_at),
+            beyond: Beyond::ALL.into_iter().filter(|beyond| grant.waived.has(beyond.rule())).collect(),
             one_payment: grant.is_for_one_payment,
-            opened_by: Text(grant.opened_by),
-            opened_at: Timestamp::from_unix_seconds(grant.opened_at).into(),
+            opened_by: grant.opened_by,
+            opened_at: Timestamp::from_unix_seconds(grant.opened_at),
         }
     }
 }
@@ -94,8 +98,8 @@ impl<S: Send + Sync> FromRequestParts<S> for GrantOf {
 impl IntoParams for GrantOf {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let in_path = |name: &str| ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path);
-        let account = in_path("id").required(Required::True).schema(Some(schema::AccountId::schema()));
-        let grant = in_path("grant_id").required(Required::True).schema(Some(schema::GrantId::schema()));
+        let account = in_path("id").required(Required::True).schema(Some(AccountId::schema()));
+        let grant = in_path("grant_id").required(Required::True).schema(Some(GrantId::schema()));
         vec![account.build(), grant.build()]
     }
 }

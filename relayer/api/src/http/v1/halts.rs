@@ -8,50 +8,24 @@ use crate::web::body::{NoFields, Nothing};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::wire::schema::{self, Signature, Text};
-use purser_model::{AccountId, ActionId, Halt};
-use purser_service::{HaltView, Halts};
+use purser_model::{AccountId, ActionId, Halt, HaltScope, Halted, HaltedBy};
+use purser_service::Halts;
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Halt)]
 pub struct HaltBody {
-    by: schema::HaltedBy,
-    scope: schema::HaltScope,
+    by: HaltedBy,
+    scope: HaltScope,
     /// The action on record that it was; `null` where a wallet halted it without the service, for agents, and for a moment after the
     /// halt.
     #[schema(required)]
-    action_id: Option<schema::ActionId>,
+    action_id: Option<ActionId>,
 }
 
 impl HaltBody {
     pub fn new(halt: Halt, action: Option<ActionId>) -> Self {
-        Self { by: halt.by.into(), scope: halt.scope.into(), action_id: action.map(Text) }
-    }
-}
-
-/// What is halted: the operator, or one account.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Halted)]
-pub struct HaltResponse {
-    /// Always `true`.
-    halted: bool,
-    halted_by: schema::HaltedBy,
-    tx_signature: Signature,
-    /// This request, on record; `null` where its record could not be written, which no halt waits for.
-    #[schema(required)]
-    action_id: Option<schema::ActionId>,
-}
-
-impl From<HaltView> for HaltResponse {
-    fn from(view: HaltView) -> Self {
-        let HaltView { halted_by, tx_signature, action_id } = view;
-        Self {
-            halted: true,
-            halted_by: halted_by.into(),
-            tx_signature: tx_signature.into(),
-            action_id: action_id.map(Text),
-        }
+        Self { by: halt.by, scope: halt.scope, action_id: action }
     }
 }
 
@@ -61,7 +35,7 @@ impl From<HaltView> for HaltResponse {
 #[utoipa::path(
     post, path = "/v1/halt", operation_id = "halt", tag = "Halts",
     request_body = Option<Nothing>,
-    responses((status = 200, body = HaltResponse, description = "The operator is halted.")),
+    responses((status = 200, body = Halted, description = "The operator is halted.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["halt"])), ("x-errors" = json!([
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
@@ -72,8 +46,8 @@ pub async fn create(
     State(halts): State<Halts>,
     OperatorOnly(operator): OperatorOnly,
     NoFields: NoFields,
-) -> Result<Json<HaltResponse>, ApiError> {
-    Ok(Json(halts.halt_all(&operator).await?.into()))
+) -> Result<Json<Halted>, ApiError> {
+    Ok(Json(halts.halt_all(&operator).await?))
 }
 
 /// Halt one account
@@ -84,7 +58,7 @@ pub async fn create(
     post, path = "/v1/accounts/{id}/halt", operation_id = "halt_account", tag = "Halts",
     params(Id<AccountId>),
     request_body = Option<Nothing>,
-    responses((status = 200, body = HaltResponse, description = "The account is halted.")),
+    responses((status = 200, body = Halted, description = "The account is halted.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["halt"])), ("x-errors" = json!([
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
@@ -96,6 +70,6 @@ pub async fn create_for_account(
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     NoFields: NoFields,
-) -> Result<Json<HaltResponse>, ApiError> {
-    Ok(Json(halts.halt_account(&operator, account_id).await?.into()))
+) -> Result<Json<Halted>, ApiError> {
+    Ok(Json(halts.halt_account(&operator, account_id).await?))
 }

@@ -7,8 +7,8 @@ use crate::http::accept;
 use crate::web::auth::AnyKey;
 use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::web::{ApiError, EntryResponse, entries_as_file};
-use purser_model::wire::schema::{self, one_of, written};
-use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal};
+use purser_model::wire::schema::{one_of, written};
+use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal, Timestamp};
 use purser_service::History;
 
 const LIMIT_DEFAULT: u32 = 25;
@@ -49,8 +49,8 @@ fn asked(
 list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
     "status": StatusFilter = "`all` if it is left out.";
     "type": EntryKind = "Only entries of this kind.";
-    "since": schema::Timestamp = "Only what has a `visible_at` after this time.";
-    "until": schema::Timestamp = "Only what has a `visible_at` up to this time.";
+    "since": Timestamp = "Only what has a `visible_at` after this time.";
+    "until": Timestamp = "Only what has a `visible_at` up to this time.";
 });
 
 /// List an account's history

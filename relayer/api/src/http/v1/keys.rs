@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::web::auth::{AnyKey, OperatorOnly};
@@ -9,125 +9,23 @@ use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
 use crate::web::once::{Draw, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::{self, AgentScope, CidrText, PlainKeyText, Text};
-use purser_model::{AccountId, AccountName, ApiKey, Invalid, KeyHint, KeyHolder, KeyId, Scope};
-use purser_service::{CreateKey, Keys, NewKey, keys_filter};
-
-/// A new agent key.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateKey)]
-pub struct CreateKeyBody {
-    #[schema(value_type = Option<AccountName>)]
-    name: Option<String>,
-    /// From then on it is not valid. In the future; `null` for never.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    expires_at: Option<String>,
-    /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
-    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do; without them, both, or of both what the key may that asks.
-    #[schema(value_type = Option<Vec<AgentScope>>, min_items = 1, max_items = 6)]
-    scopes: Option<Vec<String>>,
-}
-
-impl TryFrom<CreateKeyBody> for CreateKey {
-    type Error = Invalid;
-
-    fn try_from(body: CreateKeyBody) -> Result<Self, Invalid> {
-        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
-    }
-}
-
-/// A new operator key. What is left out is as of the key that asks.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateOperatorKey)]
-pub struct CreateOperatorKeyBody {
-    #[schema(value_type = Option<AccountName>)]
-    name: Option<String>,
-    /// From then on it is not valid. In the future, and no later than the key that asks.
-    #[schema(value_type = Option<schema::Timestamp>)]
-    expires_at: Option<String>,
-    /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
-    #[schema(value_type = Option<Vec<CidrText>>, min_items = 1, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do, which is no more than the key that asks.
-    #[schema(value_type = Option<Vec<Scope>>, min_items = 1, max_items = 6)]
-    scopes: Option<Vec<String>>,
-}
-
-impl TryFrom<CreateOperatorKeyBody> for CreateKey {
-    type Error = Invalid;
-
-    fn try_from(body: CreateOperatorKeyBody) -> Result<Self, Invalid> {
-        CreateKey::parse(body.name, body.expires_at, body.allowed_cidrs, body.scopes)
-    }
-}
-
-/// A key, without the key itself.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Key)]
-pub struct KeyResponse {
-    id: schema::KeyId,
-    /// The account that it opens; `null` of an operator key.
-    #[schema(required)]
-    account_id: Option<schema::AccountId>,
-    #[schema(value_type = Option<AccountName>, required)]
-    name: Option<String>,
-    hint: KeyHint,
-    created_at: schema::Timestamp,
-    /// From then on it is not valid.
-    #[schema(required)]
-    expires_at: Option<schema::Timestamp>,
-    /// Since then it is not valid.
-    #[schema(required)]
-    revoked_at: Option<schema::Timestamp>,
-    /// About a minute late; `null` before its first use.
-    #[schema(required)]
-    last_used_at: Option<schema::Timestamp>,
-    /// From which addresses it may be used; `null` for any.
-    #[schema(value_type = Option<Vec<CidrText>>, required, max_items = 50)]
-    allowed_cidrs: Option<Vec<String>>,
-    /// What it may do.
-    #[schema(min_items = 1, max_items = 6)]
-    scopes: Vec<Scope>,
-    /// The key that made it; `null` where the command line did.
-    #[schema(required)]
-    made_by: Option<schema::KeyId>,
-}
-
-impl From<ApiKey> for KeyResponse {
-    fn from(key: ApiKey) -> Self {
-        Self {
-            id: key.id.into(),
-            account_id: key.holder.account_id().map(Text),
-            name: key.name,
-            hint: key.hint,
-            created_at: key.created_at.into(),
-            expires_at: key.expires_at.map(Text),
-            revoked_at: key.revoked_at.map(Text),
-            last_used_at: key.last_used_at.map(Text),
-            allowed_cidrs: key.allowed_cidrs.map(|cidrs| cidrs.texts()),
-            scopes: key.scopes.list().collect(),
-            made_by: key.made_by.map(Text),
-        }
-    }
-}
+use purser_model::wire::schema::PlainKeyText;
+use purser_model::{AccountId, ApiKey, CreateKey, CreateOperatorKey, KeyHolder, KeyId};
+use purser_service::{Keys, NewKey, keys_filter};
 
 /// A new key: the only answer that shows it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewKey)]
 pub struct NewKeyResponse {
     #[serde(flatten)]
-    record: KeyResponse,
+    record: ApiKey,
     #[schema(value_type = PlainKeyText)]
     key: String,
 }
 
 impl From<NewKey> for NewKeyResponse {
     fn from(new: NewKey) -> Self {
-        Self { record: new.record.into(), key: new.plain.expose().to_owned() }
+        Self { record: new.record, key: new.plain.expose().to_owned() }
     }
 }
 
@@ -138,7 +36,7 @@ impl From<NewKey> for NewKeyResponse {
 #[utoipa::path(
     post, path = "/v1/accounts/{id}/keys", operation_id = "create_key", tag = "Keys",
     params(Id<AccountId>),
-    request_body = CreateKeyBody,
+    request_body = CreateKey,
     responses((status = 201, body = NewKeyResponse, description = "The key.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
@@ -149,9 +47,9 @@ pub async fn create(
     AnyKey(caller): AnyKey,
     Id(account_id): Id<AccountId>,
     Draw(drawn): Draw,
-    Body(body): Body<CreateKeyBody>,
+    Body(asked): Body<CreateKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Agent(account_id), body.try_into()?, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -161,7 +59,7 @@ pub async fn create(
 /// The answer shows it, and nothing else ever does. Whoever runs the service makes the first one (`purser key create`).
 #[utoipa::path(
     post, path = "/v1/keys", operation_id = "create_operator_key", tag = "Keys",
-    request_body = CreateOperatorKeyBody,
+    request_body = CreateOperatorKey,
     responses((status = 201, body = NewKeyResponse, description = "The key.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
@@ -171,9 +69,9 @@ pub async fn create_operators(
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Draw(drawn): Draw,
-    Body(body): Body<CreateOperatorKeyBody>,
+    Body(asked): Body<CreateOperatorKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Operator, body.try_into()?, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -185,7 +83,7 @@ list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/keys", operation_id = "list_keys", tag = "Keys",
     params(Id<AccountId>, KeysParameters),
-    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    responses((status = 200, body = PageResponse<ApiKey>, description = "A page of keys.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
 )]
@@ -194,10 +92,10 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     query: ListQuery,
-) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Agent(account_id);
     let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
-    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+    Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 
 /// List the operator's own keys
@@ -206,7 +104,7 @@ pub async fn list(
 #[utoipa::path(
     get, path = "/v1/keys", operation_id = "list_operator_keys", tag = "Keys",
     params(KeysParameters),
-    responses((status = 200, body = PageResponse<KeyResponse>, description = "A page of keys.")),
+    responses((status = 200, body = PageResponse<ApiKey>, description = "A page of keys.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"]))),
 )]
@@ -214,10 +112,10 @@ pub async fn list_operators(
     State(keys): State<Keys>,
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
-) -> Result<Json<PageResponse<KeyResponse>>, ApiError> {
+) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Operator;
     let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
-    Ok(Json(keys.list(&operator, holder, request).await?.map(KeyResponse::from).into()))
+    Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 
 /// Revoke a key

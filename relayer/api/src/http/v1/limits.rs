@@ -7,15 +7,15 @@ use crate::web::auth::AnyKey;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::AccountId;
-use purser_model::wire::schema::{self, Text, Usdc};
+use purser_model::wire::schema::{Text, Usdc};
+use purser_model::{AccountId, BudgetId, Timestamp};
 use purser_service::{BudgetLimits, LimitUse, LimitsView, Transfers};
 
 /// An account's limits and what is left of them. Amounts are decimal strings; `null` where there is no limit.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Limits)]
 pub struct LimitsResponse {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     max_single_transfer: SingleLimitBody,
     max_daily_spend: DailyLimitBody,
     max_30_day_spend: MonthLimitBody,
@@ -50,7 +50,7 @@ pub(super) struct DailyLimitBody {
     remaining: Option<Usdc>,
     /// When the oldest of it stops counting; `null` when nothing counts.
     #[schema(required)]
-    frees_at: Option<schema::Timestamp>,
+    frees_at: Option<Timestamp>,
 }
 
 /// Of 30 days, by calendar days in UTC: a spend counts for 30 days and for less than a day longer.
@@ -68,14 +68,14 @@ pub(super) struct MonthLimitBody {
     remaining: Option<Usdc>,
     /// When the oldest of it stops counting; `null` when nothing counts.
     #[schema(required)]
-    frees_at: Option<schema::Timestamp>,
+    frees_at: Option<Timestamp>,
 }
 
 /// Of the account's budget. What other accounts paid through it counts too.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BudgetLimit)]
 struct BudgetLimitBody {
-    budget_id: schema::BudgetId,
+    budget_id: BudgetId,
     max_daily_spend: DailyLimitBody,
     max_30_day_spend: MonthLimitBody,
 }
@@ -86,7 +86,7 @@ impl From<LimitUse> for DailyLimitBody {
             limit: of.limit.map(Text),
             used: of.used.into(),
             remaining: of.remaining().map(Text),
-            frees_at: of.frees_at.map(Text),
+            frees_at: of.frees_at,
         }
     }
 }
@@ -97,25 +97,21 @@ impl From<Option<LimitUse>> for MonthLimitBody {
             limit: of.and_then(|of| of.limit).map(Text),
             used: of.map(|of| of.used.into()),
             remaining: of.and_then(|of| of.remaining()).map(Text),
-            frees_at: of.and_then(|of| of.frees_at).map(Text),
+            frees_at: of.and_then(|of| of.frees_at),
         }
     }
 }
 
 impl From<BudgetLimits> for BudgetLimitBody {
     fn from(of: BudgetLimits) -> Self {
-        Self {
-            budget_id: of.id.into(),
-            max_daily_spend: of.daily.into(),
-            max_30_day_spend: Some(of.month).into(),
-        }
+        Self { budget_id: of.id, max_daily_spend: of.daily.into(), max_30_day_spend: Some(of.month).into() }
     }
 }
 
 impl From<LimitsView> for LimitsResponse {
     fn from(view: LimitsView) -> Self {
         Self {
-            account_id: view.account_id.into(),
+            account_id: view.account_id,
             max_single_transfer: SingleLimitBody {
                 limit: view.single_limit.map(Text),
                 remaining: view.single_limit.map(Text),

@@ -16,13 +16,11 @@ use crate::web::code::Code;
 use crate::web::error::{ApiError, ErrorBody};
 use crate::web::many::{Changed, Compared, change, compare};
 use crate::web::{HasChanged, OnRecord, RequestId};
-use purser_model::wire::schema::{
-    self, BudgetId, PolicyVersionNumber, Signature, Text, UsdcLimit, changed, reference,
-};
-use purser_model::wire::{Fields, PolicyFields, PolicyUpdateFields, schema::written};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, reference};
+use purser_model::wire::{Fields, PolicyFields, schema::written};
 use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, Invalid, ManyOutcome, Operator, PolicyUpdate,
-    Selection, Tag, Timestamp,
+    AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, ManyOutcome, Operator,
+    PolicyUpdate, Selection, Tag, Timestamp,
 };
 use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, ServiceError, Will};
 
@@ -32,17 +30,14 @@ use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, ServiceError,
 #[schema(as = AccountSelection)]
 pub struct SelectionBody {
     /// These.
-    #[schema(value_type = Option<Vec<schema::AccountId>>, min_items = 1, max_items = 1000)]
-    ids: Option<Vec<String>>,
+    #[schema(min_items = 1, max_items = 1000)]
+    ids: Option<Vec<AccountId>>,
     /// These, each only while its policy has this version: what a dry run showed, and nothing else.
-    #[schema(value_type = Option<BTreeMap<String, PolicyVersionNumber>>)]
-    versions: Option<BTreeMap<String, u64>>,
+    versions: Option<BTreeMap<String, PolicyVersionNumber>>,
     /// Those with this tag.
-    #[schema(value_type = Option<Tag>)]
-    tag: Option<String>,
+    tag: Option<Tag>,
     /// Those of this status.
-    #[schema(value_type = Option<AccountStatus>)]
-    status: Option<String>,
+    status: Option<AccountStatus>,
     /// `true`: every account.
     all: Option<bool>,
 }
@@ -53,21 +48,15 @@ impl TryFrom<SelectionBody> for Selection {
     fn try_from(body: SelectionBody) -> Result<Self, Invalid> {
         let SelectionBody { ids, versions, tag, status, all } = body;
         let all = all.filter(|all| *all);
-        let filter = AccountFilter {
-            status: status.map(|word| Invalid::unless("accounts.status", &word)).transpose()?,
-            tag: tag.map(|tag| Invalid::unless("accounts.tag", &tag)).transpose()?,
-        };
+        let filter = AccountFilter { status, tag };
         let is_filtered = filter != AccountFilter::default();
         match (ids, versions, all) {
             (Some(ids), None, None) if !is_filtered => {
-                let read = |(index, id): (usize, &String)| {
-                    Ok((Invalid::unless(&format!("accounts.ids[{index}]"), id)?, None))
-                };
-                named("accounts.ids", ids.iter().enumerate().map(read).collect::<Result<_, Invalid>>()?)
+                named("accounts.ids", ids.into_iter().map(|id| (id, None)).collect())
             }
             (None, Some(versions), None) if !is_filtered => {
-                let read = |(id, version): (&String, &u64)| {
-                    Ok((Invalid::unless(&format!("accounts.versions.{id}"), id)?, Some(*version)))
+                let read = |(id, version): (&String, &PolicyVersionNumber)| {
+                    Ok((Invalid::unless(&format!("accounts.versions.{id}"), id)?, Some(version.0)))
                 };
                 named("accounts.versions", versions.iter().map(read).collect::<Result<_, Invalid>>()?)
             }
@@ -94,11 +83,9 @@ fn named(param: &str, named: BTreeMap<AccountId, Option<u64>>) -> Result<Selecti
 #[schema(as = ChangePolicies)]
 pub struct ChangePoliciesBody {
     /// Which of them.
-    #[schema(value_type = SelectionBody, required)]
-    accounts: Option<SelectionBody>,
+    accounts: SelectionBody,
     /// What to change of each.
-    #[schema(value_type = PolicyOfMany, required)]
-    policy: Option<Box<RawValue>>,
+    policy: PolicyOfMany,
     /// `true`: only say what it would do.
     #[serde(default)]
     dry_run: bool,
@@ -110,24 +97,25 @@ pub struct ChangePoliciesBody {
 #[schema(as = HaltAccounts)]
 pub struct HaltAccountsBody {
     /// Which of them.
-    #[schema(value_type = SelectionBody, required)]
-    accounts: Option<SelectionBody>,
+    accounts: SelectionBody,
     /// `true`: only say what it would do.
     #[serde(default)]
     dry_run: bool,
 }
 
 /// The policy of a change of many: the versions stand beside it.
-enum PolicyOfMany {}
+#[derive(Deserialize)]
+struct PolicyOfMany(Box<RawValue>);
 
 /// Fields of an account that a change of many can change.
-enum PartsOfAccount {}
+#[derive(Serialize)]
+struct PartsOfAccount(Fields);
 
 written! {
-    PolicyOfMany = "PolicyOfMany": changed::<PolicyUpdateFields>(|policy| {
+    PolicyOfMany = "PolicyOfMany": changed::<PolicyUpdate>(|policy| {
         policy.description = Some("Fields that are left out stay as they are.".to_owned());
         policy.properties.remove("expected_version");
-    }), like PolicyUpdateFields;
+    }), like PolicyUpdate;
     PartsOfAccount = "AccountParts": changed::<PolicyFields>(|parts| {
         parts.description = Some("Only what differs.".to_owned());
         parts.required.clear();
@@ -166,24 +154,22 @@ pub struct ManyResponse {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OneChanged)]
 struct OneResponse {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// `null` where there is no such account.
     #[schema(required)]
     name: Option<AccountName>,
     outcome: ManyOutcome,
     /// The policy version that was looked at: `accounts.versions` takes it.
-    #[schema(value_type = Option<PolicyVersionNumber>, required)]
-    version: Option<u64>,
+    #[schema(required)]
+    version: Option<PolicyVersionNumber>,
     /// What differs, before.
-    #[schema(value_type = PartsOfAccount)]
-    before: Fields,
+    before: PartsOfAccount,
     /// What differs, after.
-    #[schema(value_type = PartsOfAccount)]
-    after: Fields,
+    after: PartsOfAccount,
     /// When what is pending can take effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    effective_at: Option<schema::Timestamp>,
+    effective_at: Option<Timestamp>,
     /// Of the change on the chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -240,13 +226,13 @@ fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Respon
         let Compared { planned, before, after } = compared;
         let CameOut { outcome, effective_at, tx_signature, error } = came_out;
         OneResponse {
-            account_id: planned.id.into(),
+            account_id: planned.id,
             name: planned.name,
             outcome,
-            version: planned.version,
-            before,
-            after,
-            effective_at: effective_at.map(Text),
+            version: planned.version.map(PolicyVersionNumber),
+            before: PartsOfAccount(before),
+            after: PartsOfAccount(after),
+            effective_at,
             tx_signature: tx_signature.map(Signature::from),
             error: error.map(|error| ApiError::from(error).into_body(id).0),
         }
@@ -257,7 +243,7 @@ fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Respon
 }
 
 struct AskedOfMany {
-    accounts: Option<SelectionBody>,
+    accounts: SelectionBody,
     change: ManyChange,
     /// As it was sent, for the record.
     fields: Option<Fields>,
@@ -270,9 +256,9 @@ async fn carry_out(
     id: RequestId,
     asked: AskedOfMany,
 ) -> Result<Response, ApiError> {
-    let accounts = asked.accounts.ok_or_else(|| Invalid::new("accounts", "is required"))?;
+    let selection = asked.accounts.try_into()?;
     let _turn = if asked.dry_run { None } else { Some(many.turn(&operator, &asked.change).await) };
-    let compared = compare(&many, &operator, &accounts.try_into()?, &asked.change, asked.dry_run).await?;
+    let compared = compare(&many, &operator, &selection, &asked.change, asked.dry_run).await?;
     let all = if asked.dry_run {
         let would = |compared: Compared| {
             let would = CameOut::would(&compared.planned);
@@ -310,7 +296,7 @@ pub async fn policies(
     Extension(id): Extension<RequestId>,
     Body(body): Body<ChangePoliciesBody>,
 ) -> Result<Response, ApiError> {
-    let json = body.policy.ok_or_else(|| Invalid::new("policy", "is required"))?;
+    let PolicyOfMany(json) = body.policy;
     let update = PolicyUpdate::from_json(json.get().as_bytes()).map_err(|error| error.within("policy"))?;
     if update.expected_version.is_some() {
         let message = "is another one for each account: see `accounts.versions`";

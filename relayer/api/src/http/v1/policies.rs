@@ -13,16 +13,16 @@ use crate::web::body::JsonText;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::wire::schema::{self, PolicyVersionNumber, Signature, Text, UsdcLimit, changed, written};
-use purser_model::wire::{PolicyFields, PolicyUpdateFields};
-use purser_model::{AccountId, Invalid, KeyId, Operator, PolicyUpdate};
+use purser_model::wire::PolicyFields;
+use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, written};
+use purser_model::{AccountId, BudgetId, Invalid, KeyId, Operator, PolicyUpdate, Timestamp};
 use purser_service::{PendingView, Policies, PolicyChange, PolicyView, ServiceError};
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountPolicy)]
 pub struct PolicyResponse {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     #[serde(flatten)]
     policy: PolicyFields,
     /// Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id` is part of a
@@ -31,19 +31,18 @@ pub struct PolicyResponse {
     max_30_day_spend: Option<UsdcLimit>,
     /// The budget that the account pays through; `null` for none.
     #[schema(required)]
-    budget_id: Option<schema::BudgetId>,
+    budget_id: Option<BudgetId>,
     /// Whether it pays by grants alone. Set by the admin's own commands.
     by_grant_only: bool,
-    updated_at: schema::Timestamp,
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    updated_at: Timestamp,
+    version: PolicyVersionNumber,
     /// The policy that waits to take this one's place; `null` without one.
     #[schema(required)]
     pending: Option<PendingResponse>,
     /// When the change takes effect, where it has to wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    effective_at: Option<schema::Timestamp>,
+    effective_at: Option<Timestamp>,
     /// By which transaction it was just put in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -57,14 +56,14 @@ struct PendingResponse {
     #[serde(flatten)]
     policy: PolicyFields,
     /// When it can take effect.
-    effective_at: schema::Timestamp,
+    effective_at: Timestamp,
 }
 
 /// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
 pub enum PolicyBody {}
 
 written! {
-    PolicyBody = "PolicyChange": changed::<PolicyUpdateFields>(|body| {
+    PolicyBody = "PolicyChange": changed::<PolicyUpdate>(|body| {
         let read = [
             <PolicyFields as utoipa::PartialSchema>::schema(),
             <PolicyResponse as utoipa::PartialSchema>::schema(),
@@ -85,20 +84,20 @@ fn properties_of(schema: &RefOr<Schema>) -> Vec<(String, RefOr<Schema>)> {
 
 impl From<PendingView> for PendingResponse {
     fn from(view: PendingView) -> Self {
-        Self { policy: PolicyFields::from(&view.policy), effective_at: view.effective_at.into() }
+        Self { policy: PolicyFields::from(&view.policy), effective_at: view.effective_at }
     }
 }
 
 impl From<PolicyView> for PolicyResponse {
     fn from(view: PolicyView) -> Self {
         Self {
-            account_id: view.account_id.into(),
+            account_id: view.account_id,
             policy: PolicyFields::from(&view.policy),
             max_30_day_spend: view.bounds.max_30_day_spend.map(UsdcLimit),
-            budget_id: view.bounds.budget.map(Text),
+            budget_id: view.bounds.budget,
             by_grant_only: view.bounds.by_grant_only,
-            updated_at: view.updated_at.into(),
-            version: view.version,
+            updated_at: view.updated_at,
+            version: PolicyVersionNumber(view.version),
             pending: view.pending.map(PendingResponse::from),
             effective_at: None,
             tx_signature: None,
@@ -108,7 +107,7 @@ impl From<PolicyView> for PolicyResponse {
 
 impl IntoResponse for PolicyResponse {
     fn into_response(self) -> Response {
-        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version));
+        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version.0));
         let mut response = Json(self).into_response();
         if let Ok(tag) = tag {
             response.headers_mut().insert(header::ETAG, tag);
@@ -124,7 +123,7 @@ fn answer(change: PolicyChange) -> Response {
             PolicyResponse { tx_signature: Some(tx_signature.into()), ..view.into() }.into_response()
         }
         PolicyChange::Waits(view) => {
-            let effective_at = view.pending.as_ref().map(|pending| Text(pending.effective_at));
+            let effective_at = view.pending.as_ref().map(|pending| pending.effective_at);
             let waits = PolicyResponse { effective_at, ..view.into() };
             (StatusCode::ACCEPTED, waits).into_response()
         }
@@ -151,7 +150,7 @@ async fn bound(
     let current = PolicyResponse::from(policies.get(operator, id).await?);
     read_only.check(&current)?;
     // Bound to the version that was checked.
-    Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version)), ..update })
+    Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version.0)), ..update })
 }
 
 /// The change as it is to be made. A pause is bound to no version: it comes first where the rest is refused here.

@@ -7,29 +7,28 @@ use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::PolicyFields;
-use purser_model::wire::schema::{self, Signature, Text};
-use purser_model::{AccountId, PolicyReason, PolicyVersion};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature};
+use purser_model::{AccountId, ActionId, Address, KeyId, PolicyReason, PolicyVersion, Timestamp};
 use purser_service::{Policies, policy_versions_filter};
 
 /// A version of a policy, and what set it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PolicySet)]
 pub struct PolicyVersionResponse {
-    #[schema(value_type = schema::PolicyVersionNumber)]
-    version: u64,
-    set_at: schema::Timestamp,
+    version: PolicyVersionNumber,
+    set_at: Timestamp,
     /// Whose key signed it; `null` if unknown.
     #[schema(required)]
-    signer: Option<schema::Address>,
+    signer: Option<Address>,
     tx_signature: Signature,
     /// The API key that asked for it, where it came by the API.
     #[schema(required)]
-    key_id: Option<schema::KeyId>,
+    key_id: Option<KeyId>,
     #[schema(required)]
     reason: Option<PolicyReason>,
     /// The action on record that it was; `null` where a wallet set it without the service.
     #[schema(required)]
-    action_id: Option<schema::ActionId>,
+    action_id: Option<ActionId>,
     /// Its recipients as they stand on the chain; `null` where it could not be read any more.
     #[schema(required)]
     policy: Option<PolicyFields>,
@@ -39,13 +38,13 @@ impl From<PolicyVersion> for PolicyVersionResponse {
     fn from(version: PolicyVersion) -> Self {
         let (key_id, reason) = version.asking.map(|asking| (asking.key_id, asking.reason)).unzip();
         Self {
-            version: version.version,
-            set_at: version.by.at.into(),
-            signer: version.by.signer.map(Text),
+            version: PolicyVersionNumber(version.version),
+            set_at: version.by.at,
+            signer: version.by.signer,
             tx_signature: version.by.signature.into(),
-            key_id: key_id.map(Text),
+            key_id,
             reason: reason.flatten(),
-            action_id: version.action_id.map(Text),
+            action_id: version.action_id,
             policy: version.policy.as_ref().map(PolicyFields::from),
         }
     }

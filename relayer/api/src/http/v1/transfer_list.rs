@@ -4,8 +4,7 @@ use axum::extract::State;
 use crate::web::auth::AnyKey;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use crate::web::{ApiError, TransferResponse};
-use purser_model::wire::schema;
-use purser_model::{IdempotencyKey, Invalid, TransferFilter};
+use purser_model::{AccountId, IdempotencyKey, Invalid, Timestamp, TransferFilter, TransferStatus};
 use purser_service::Transfers;
 
 fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
@@ -20,11 +19,11 @@ fn filter(query: &mut ListQuery) -> Result<TransferFilter, Invalid> {
 }
 
 list_parameters!(TransfersParameters(LIMIT_DEFAULT) {
-    "account_id": schema::AccountId = "Only what this account pays. Agents see their own account only.";
-    "status": schema::TransferStatus = "Only transfers in this state.";
-    "idempotency_key": schema::IdempotencyKey = "Only transfers under this key.";
-    "since": schema::Timestamp = "Only what was asked for after this time.";
-    "until": schema::Timestamp = "Only what was asked for up to this time.";
+    "account_id": AccountId = "Only what this account pays. Agents see their own account only.";
+    "status": TransferStatus = "Only transfers in this state.";
+    "idempotency_key": IdempotencyKey = "Only transfers under this key.";
+    "since": Timestamp = "Only what was asked for after this time.";
+    "until": Timestamp = "Only what was asked for up to this time.";
 });
 
 /// List transfers

@@ -12,10 +12,10 @@ use crate::web::error::{failure_code, rejection_code};
 use crate::web::once::{idempotency_header, mark_replayed};
 use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, named_once, required};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{self, Message, RecipientText, Text, UsdcText, changed, one_of, written};
+use purser_model::wire::schema::{Message, RecipientText, UsdcText, changed, one_of, written};
 use purser_model::{
-    Approval, IdempotencyKey, Invalid, Memo, Recipient, TransferId, TransferRequest, TransferState,
-    amount_from_text,
+    AccountId, Approval, IdempotencyKey, Invalid, Memo, Recipient, Timestamp, TransferId, TransferRequest,
+    TransferState, UsdcAmount, payable,
 };
 use purser_service::{Preview, TransferAnswer, Transfers};
 
@@ -33,22 +33,20 @@ enum ApprovalWord {}
 #[schema(as = CreateTransfer)]
 pub struct CreateTransferBody {
     /// The account that pays.
-    #[schema(required, value_type = schema::AccountId)]
-    from: Option<String>,
-    #[schema(required, value_type = RecipientText)]
-    to: Option<String>,
-    #[schema(required, value_type = UsdcText)]
-    amount: Option<String>,
-    #[schema(required, value_type = schema::IdempotencyKey)]
-    idempotency_key: Option<String>,
-    #[schema(value_type = Option<schema::Memo>)]
-    memo: Option<String>,
+    from: AccountId,
+    #[schema(value_type = RecipientText)]
+    to: Recipient,
+    #[serde(deserialize_with = "payable")]
+    #[schema(value_type = UsdcText)]
+    amount: UsdcAmount,
+    #[schema(required, nullable = false)]
+    idempotency_key: Option<IdempotencyKey>,
+    memo: Option<Memo>,
     /// Refuses it with 409 `likely_duplicate` where one with the same payee, amount and memo settled under another idempotency
     /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
-    #[schema(value_type = Option<bool>)]
     refuse_duplicate: Option<bool>,
     /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
-    #[schema(value_type = Option<schema::TransferId>)]
+    #[schema(value_type = Option<TransferId>)]
     duplicate_of: Option<String>,
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
@@ -59,15 +57,9 @@ impl CreateTransferBody {
     /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
     /// has one too, both must agree.
     fn parse(self, header: Option<String>) -> Result<(TransferRequest, Option<IdempotencyKey>), Invalid> {
-        let from = required("from", self.from)?;
-        let key = named_once(self.idempotency_key, header)?;
-        let asked = TransferRequest {
-            from: Invalid::unless("from", &from)?,
-            to: Recipient::parse(required("to", self.to)?)?,
-            amount: amount_from_text("amount", &required("amount", self.amount)?)?,
-            memo: self.memo.map(Memo::parse).transpose()?,
-        };
-        Ok((asked, key.map(IdempotencyKey::parse).transpose()?))
+        let Self { from, to, amount, memo, idempotency_key, .. } = self;
+        let key = named_once(idempotency_key, header)?;
+        Ok((TransferRequest { from, to, amount, memo }, key))
     }
 
     fn into_request(self, header: Option<String>) -> Result<AskedTransfer, Invalid> {
@@ -177,7 +169,7 @@ pub struct PreviewResponse {
     checks: Vec<CheckBody>,
     /// What it would be refused with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Code)]
+    #[schema(nullable = false)]
     error: Option<Code>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -185,7 +177,7 @@ pub struct PreviewResponse {
     /// When the rolling window has room for the amount, if nothing else is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_at: Option<schema::Timestamp>,
+    retry_at: Option<Timestamp>,
 }
 
 impl From<Preview> for PreviewResponse {
@@ -203,7 +195,7 @@ impl From<Preview> for PreviewResponse {
                 checks: CheckBody::list(&rejection.checks),
                 error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message.into()),
-                retry_at: rejection.retry_at.map(Text),
+                retry_at: rejection.retry_at,
             },
             Preview::Failing(failure, checks) => Self {
                 allowed: false,

@@ -4,15 +4,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::payload;
-use crate::wire::schema::{self, Message};
-use crate::{ApprovalRequested, Event, EventType, FailureCode, Timestamp, Transfer, TransferState};
+use crate::wire::schema::Message;
+use crate::{
+    ApprovalRequested, Event, EventType, FailureCode, RejectionReason, Timestamp, Transfer, TransferState,
+};
 
 payload! {
     ApprovalData {
         /// Why policy refused it.
-        rejection_reason: schema::RejectionReason,
+        rejection_reason: RejectionReason,
         /// Until when it can be approved.
-        expires_at: schema::Timestamp,
+        expires_at: Timestamp,
         /// For people: which limit refused it, or why it is over. `null` where it was granted.
         #[schema(required)]
         message: Option<Message>,
@@ -46,7 +48,7 @@ impl Event {
             | TransferState::Rejected(_) => return None,
         };
         let ApprovalRequested { reason, expires_at } = requested;
-        let data = ApprovalData::of(transfer, reason.into(), expires_at.into(), message.map(Message::from));
+        let data = ApprovalData::of(transfer, reason, expires_at, message.map(Message::from));
         // A fork may take the payment back, which is then made once more.
         let fact = format!("{}|{}", transfer.id, transfer.reopened);
         Some(Self::of_account((transfer.operator_id, transfer.request.from), event_type, &fact, &data, now))

@@ -8,9 +8,9 @@ use super::approvals::ApprovalData;
 use super::entries::{DepositData, ThresholdData, WithdrawalData};
 use super::policies::{AppliedData, ChangedData, HaltedData, PendingData};
 use super::{FailedData, InitiatedData, LowBalanceData, RejectedData, ReopenedData, SettledData, TestData};
-use crate::EventType;
 use crate::wire::ActionResponse;
-use crate::wire::schema::{self, reference};
+use crate::wire::schema::reference;
+use crate::{EventId, EventType, Timestamp};
 
 /// An event type in words and as a schema.
 pub struct Described {
@@ -98,8 +98,8 @@ impl EventType {
         let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()]));
         let envelope = envelope(fires_when, kind, data);
         let mut refers_to = vec![
-            (schema::EventId::name().into_owned(), schema::EventId::schema()),
-            (schema::Timestamp::name().into_owned(), schema::Timestamp::schema()),
+            (EventId::name().into_owned(), EventId::schema()),
+            (Timestamp::name().into_owned(), Timestamp::schema()),
             (Data::name().into_owned(), Data::schema()),
         ];
         Data::schemas(&mut refers_to);
@@ -112,9 +112,9 @@ pub fn envelope(description: &str, kind: ObjectBuilder, data: impl Into<RefOr<Sc
     let event = ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some(description))
-        .property("id", reference::<schema::EventId>())
+        .property("id", reference::<EventId>())
         .property("type", kind)
-        .property("created_at", reference::<schema::Timestamp>())
+        .property("created_at", reference::<Timestamp>())
         .property("data", data);
     ["id", "type", "created_at", "data"].into_iter().fold(event, ObjectBuilder::required).build().into()
 }

@@ -3,52 +3,53 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::wire::schema::{self, ChainMemo, OtherSide, PolicyVersionNumber, Signature, Text, Usdc};
+use crate::wire::schema::{ChainMemo, OtherSide, PolicyVersionNumber, Signature, Usdc};
 use crate::{
-    EntryKind, EntryOutcome, Event, EventType, HistoryEntry, LimitUsed, Timestamp, UsdcAmount, WatchedLimit,
+    AccountId, BudgetId, EntryId, EntryKind, EntryOutcome, Event, EventType, HistoryEntry, LimitUsed,
+    Timestamp, TransferId, UsdcAmount, WatchedLimit,
 };
 
 const DAY_SECONDS: i64 = 86_400;
 
 #[derive(Serialize, ToSchema)]
 pub struct DepositData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// The line of the account's history.
-    entry_id: schema::EntryId,
+    entry_id: EntryId,
     amount_usdc: Usdc,
     /// Who paid; `null` unless it was one party alone.
     #[schema(required)]
     from: Option<OtherSide>,
     /// In the words of whoever sent it: anybody.
-    #[schema(value_type = Option<ChainMemo>, required)]
-    memo: Option<schema::Memo>,
+    #[schema(required)]
+    memo: Option<ChainMemo>,
     /// Of a deposit that one transfer made.
     #[schema(required)]
-    transfer_id: Option<schema::TransferId>,
+    transfer_id: Option<TransferId>,
     tx_signature: Signature,
-    settled_at: schema::Timestamp,
+    settled_at: Timestamp,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct WithdrawalData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// The line of the account's history.
-    entry_id: schema::EntryId,
+    entry_id: EntryId,
     amount_usdc: Usdc,
     /// Who was paid; `null` unless it was one party alone.
     #[schema(required)]
     to: Option<OtherSide>,
     tx_signature: Signature,
-    settled_at: schema::Timestamp,
+    settled_at: Timestamp,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct ThresholdData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     limit: WatchedLimit,
     /// Of a budget's limit; otherwise `null`.
     #[schema(required)]
-    budget_id: Option<schema::BudgetId>,
+    budget_id: Option<BudgetId>,
     /// Which share of the cap was reached.
     #[schema(minimum = 1, maximum = 100)]
     threshold_percent: u8,
@@ -58,17 +59,16 @@ pub struct ThresholdData {
     limit_usdc: Usdc,
     /// The same, whichever limit it is.
     max_daily_spend_usdc: Usdc,
-    #[schema(value_type = PolicyVersionNumber)]
-    policy_version: u64,
+    policy_version: PolicyVersionNumber,
     /// The payment's line of the account's history.
-    entry_id: schema::EntryId,
+    entry_id: EntryId,
     /// Of the payment.
     amount_usdc: Usdc,
     /// Of the payment.
     #[schema(required)]
-    transfer_id: Option<schema::TransferId>,
+    transfer_id: Option<TransferId>,
     tx_signature: Signature,
-    settled_at: schema::Timestamp,
+    settled_at: Timestamp,
 }
 
 impl Event {
@@ -76,9 +76,10 @@ impl Event {
     pub fn of_entry(entry: &HistoryEntry, now: Timestamp) -> Option<Self> {
         let EntryOutcome::Settled { signature, .. } = &entry.outcome else { return None };
         let of = (entry.operator_id, entry.account_id);
-        let (account_id, entry_id) = (entry.account_id.into(), entry.id.into());
-        let (amount_usdc, settled_at) = (entry.amount.into(), entry.created_at.into());
-        let (other_side, tx_signature) = (entry.counterparty.map(Text), signature.as_str().into());
+        let (account_id, entry_id) = (entry.account_id, entry.id);
+        let (amount_usdc, settled_at) = (entry.amount.into(), entry.created_at);
+        let (other_side, tx_signature) =
+            (entry.counterparty.map(|party| OtherSide(party.to_string())), signature.as_str().into());
         match entry.kind {
             EntryKind::Transfer => None,
             EntryKind::Deposit => {
@@ -87,8 +88,8 @@ impl Event {
                     entry_id,
                     amount_usdc,
                     from: other_side,
-                    memo: entry.memo.clone().map(Text),
-                    transfer_id: entry.transfer_id.map(Text),
+                    memo: entry.memo.as_ref().map(|memo| ChainMemo(memo.to_string())),
+                    transfer_id: entry.transfer_id,
                     tx_signature,
                     settled_at,
                 };
@@ -148,19 +149,19 @@ impl Event {
             return None;
         };
         let data = ThresholdData {
-            account_id: entry.account_id.into(),
+            account_id: entry.account_id,
             limit: used.limit,
-            budget_id: used.budget.map(Text),
+            budget_id: used.budget,
             threshold_percent,
             spent_usdc: used.used.into(),
             limit_usdc: used.cap.into(),
             max_daily_spend_usdc: used.cap.into(),
-            policy_version: spent.policy_version,
-            entry_id: entry.id.into(),
+            policy_version: PolicyVersionNumber(spent.policy_version),
+            entry_id: entry.id,
             amount_usdc: entry.amount.into(),
-            transfer_id: entry.transfer_id.map(Text),
+            transfer_id: entry.transfer_id,
             tx_signature: signature.as_str().into(),
-            settled_at: entry.created_at.into(),
+            settled_at: entry.created_at,
         };
         let of = (entry.operator_id, entry.account_id);
         Some(Self::of_account(of, EventType::LimitThreshold, fact, &data, now))

@@ -13,18 +13,18 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::ActionResponse;
-use super::schema::{self, Message, Signature, Usdc};
+use super::schema::{Message, Signature, Usdc};
 use crate::{
-    Account, AccountId, Event, EventId, EventType, Failure, ListedAction, OperatorId, Rejection, Settlement,
-    Subject, Timestamp, Transfer, UsdcAmount, WebhookId,
+    Account, AccountId, Address, Event, EventId, EventType, Failure, ListedAction, OperatorId, Rejection,
+    RejectionReason, Settlement, Subject, Timestamp, Transfer, UsdcAmount, WebhookId,
 };
 
 #[derive(Serialize)]
 struct Envelope<'a> {
-    id: schema::EventId,
+    id: EventId,
     #[serde(rename = "type")]
     event_type: EventType,
-    created_at: schema::Timestamp,
+    created_at: Timestamp,
     data: &'a RawValue,
 }
 
@@ -33,14 +33,14 @@ macro_rules! payload {
     ($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? }) => {
         #[derive(Serialize, ToSchema)]
         pub struct $name {
-            transfer_id: schema::TransferId,
+            transfer_id: $crate::TransferId,
             /// The account that pays, or was to pay.
-            account_id: schema::AccountId,
-            to: schema::Recipient,
-            amount_usdc: schema::Usdc,
+            account_id: $crate::AccountId,
+            to: $crate::Recipient,
+            amount_usdc: $crate::wire::schema::Usdc,
             #[schema(required)]
-            memo: Option<schema::Memo>,
-            idempotency_key: schema::IdempotencyKey,
+            memo: Option<$crate::Memo>,
+            idempotency_key: $crate::IdempotencyKey,
             $($(#[$attribute])* $field: $type,)*
         }
 
@@ -52,7 +52,7 @@ macro_rules! payload {
                     account_id: request.from.into(),
                     to: request.to.clone().into(),
                     amount_usdc: request.amount.into(),
-                    memo: request.memo.clone().map(schema::Text),
+                    memo: request.memo.clone(),
                     idempotency_key: transfer.idempotency_key.clone().into(),
                     $($field,)*
                 }
@@ -69,13 +69,13 @@ payload! {
 payload! {
     SettledData {
         tx_signature: Signature,
-        settled_at: schema::Timestamp,
+        settled_at: Timestamp,
     }
 }
 
 payload! {
     RejectedData {
-        rejection_reason: schema::RejectionReason,
+        rejection_reason: RejectionReason,
         /// Names the limit that refused, for people.
         message: Message,
     }
@@ -97,17 +97,17 @@ payload! {
 
 #[derive(Serialize, ToSchema)]
 pub struct LowBalanceData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     balance_usdc: Usdc,
     /// Where it is funded.
-    usdc_token_account: schema::Address,
+    usdc_token_account: Address,
     /// The webhook's `low_balance_threshold_usdc`.
     threshold_usdc: Usdc,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct TestData {
-    webhook_id: schema::WebhookId,
+    webhook_id: WebhookId,
 }
 
 impl Event {
@@ -120,13 +120,13 @@ impl Event {
     /// The transfer is final.
     pub fn transfer_settled(transfer: &Transfer, settlement: &Settlement, now: Timestamp) -> Self {
         let Settlement { signature, settled_at, .. } = settlement;
-        let data = SettledData::of(transfer, signature.as_str().into(), (*settled_at).into());
+        let data = SettledData::of(transfer, signature.as_str().into(), *settled_at);
         Self::of_transfer(transfer, EventType::TransferSettled, &data, now)
     }
 
     /// Policy refused the transfer.
     pub fn transfer_rejected(transfer: &Transfer, rejection: &Rejection, now: Timestamp) -> Self {
-        let data = RejectedData::of(transfer, rejection.reason.into(), rejection.message.as_str().into());
+        let data = RejectedData::of(transfer, rejection.reason, rejection.message.as_str().into());
         Self::of_transfer(transfer, EventType::TransferRejected, &data, now)
     }
 
@@ -151,9 +151,9 @@ impl Event {
         random: u128,
     ) -> Self {
         let data = LowBalanceData {
-            account_id: account.id.into(),
+            account_id: account.id,
             balance_usdc: balance.into(),
-            usdc_token_account: account.token_account.into(),
+            usdc_token_account: account.token_account,
             threshold_usdc: threshold.into(),
         };
         let subject = Subject::Balance { account_id: account.id, threshold };
@@ -163,7 +163,7 @@ impl Event {
 
     /// A test of one webhook.
     pub fn webhook_test(operator_id: OperatorId, webhook: WebhookId, now: Timestamp, random: u128) -> Self {
-        let (of, data) = ((operator_id, Subject::Webhook(webhook)), TestData { webhook_id: webhook.into() });
+        let (of, data) = ((operator_id, Subject::Webhook(webhook)), TestData { webhook_id: webhook });
         Self::new(EventId::new(now, random), of, EventType::WebhookTest, &data, now)
     }
 
@@ -219,9 +219,9 @@ impl Event {
     /// The envelope: `{"id":"evt_...","type":"...","created_at":"...","data":{...}}`. Always the same text.
     pub fn envelope(&self) -> Box<RawValue> {
         raw(&Envelope {
-            id: self.id.into(),
+            id: self.id,
             event_type: self.event_type,
-            created_at: self.created_at.into(),
+            created_at: self.created_at,
             data: &self.data,
         })
     }

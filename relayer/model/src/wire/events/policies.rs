@@ -5,30 +5,29 @@ use utoipa::ToSchema;
 
 use super::id_of;
 use crate::wire::policy::PolicyFields;
-use crate::wire::schema::{self, PolicyVersionNumber, Signature, Text};
+use crate::wire::schema::{PolicyVersionNumber, Signature};
 use crate::{
-    AccountId, Address, Event, EventType, HaltScope, HaltSet, PendingPolicy, PolicySet, SetBy,
+    AccountId, Address, Event, EventType, HaltScope, HaltSet, HaltedBy, PendingPolicy, PolicySet, SetBy,
     SpendingPolicy, Subject, Timestamp,
 };
 
 #[derive(Serialize, ToSchema)]
 pub struct PendingData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// The policy that waits.
     policy: PolicyFields,
     /// When it can take effect.
-    effective_at: schema::Timestamp,
+    effective_at: Timestamp,
     /// Whose signature put it there.
-    signer: schema::Address,
+    signer: Address,
 }
 
 #[derive(Serialize, ToSchema)]
 pub struct AppliedData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// The policy that is in force.
     policy: PolicyFields,
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     /// `null` where the service does not know by which transaction.
     #[schema(required)]
     tx_signature: Option<Signature>,
@@ -36,7 +35,7 @@ pub struct AppliedData {
 
 #[derive(Serialize, ToSchema)]
 pub struct ChangedData {
-    account_id: schema::AccountId,
+    account_id: AccountId,
     /// The latest version before it that is known.
     #[schema(required)]
     before: Option<VersionData>,
@@ -44,17 +43,16 @@ pub struct ChangedData {
     after: VersionData,
     /// Whose signature set it; `null` if unknown.
     #[schema(required)]
-    signer: Option<schema::Address>,
+    signer: Option<Address>,
     tx_signature: Signature,
-    changed_at: schema::Timestamp,
+    changed_at: Timestamp,
 }
 
 /// A policy and which version of the account's it is.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NumberedPolicy)]
 pub struct VersionData {
-    #[schema(value_type = PolicyVersionNumber)]
-    version: u64,
+    version: PolicyVersionNumber,
     /// What it says; `null` if it could not be read.
     #[schema(required)]
     policy: Option<PolicyFields>,
@@ -62,13 +60,13 @@ pub struct VersionData {
 
 #[derive(Serialize, ToSchema)]
 pub struct HaltedData {
-    account_id: schema::AccountId,
-    scope: schema::HaltScope,
+    account_id: AccountId,
+    scope: HaltScope,
     /// `null` if unknown.
     #[schema(required)]
-    halted_by: Option<schema::HaltedBy>,
+    halted_by: Option<HaltedBy>,
     tx_signature: Signature,
-    halted_at: schema::Timestamp,
+    halted_at: Timestamp,
 }
 
 /// The same, as it is read again.
@@ -87,16 +85,16 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let version = |version: u64, policy: Option<&SpendingPolicy>| VersionData {
-            version,
+            version: PolicyVersionNumber(version),
             policy: policy.map(PolicyFields::from),
         };
         let data = ChangedData {
-            account_id: set.account_id.into(),
+            account_id: set.account_id,
             before: before.map(|(number, policy)| version(*number, Some(policy))),
             after: version(set.version, set.policy.as_ref()),
-            signer: by.signer.map(Text),
+            signer: by.signer,
             tx_signature: by.signature.as_str().into(),
-            changed_at: by.at.into(),
+            changed_at: by.at,
         };
         let fact = format!("{}|{}|{}", by.signature, set.account_id, set.version);
         Self::of_account((set.operator_id, set.account_id), EventType::PolicyChanged, &fact, &data, now)
@@ -105,11 +103,11 @@ impl Event {
     /// The account cannot pay until the admin lifts the halt.
     pub fn account_halted(halt: &HaltSet, account_id: AccountId, now: Timestamp) -> Self {
         let data = HaltedData {
-            account_id: account_id.into(),
-            scope: halt.scope.into(),
-            halted_by: halt.by.map(Text),
+            account_id,
+            scope: halt.scope,
+            halted_by: halt.by,
             tx_signature: halt.signature.as_str().into(),
-            halted_at: halt.at.into(),
+            halted_at: halt.at,
         };
         let fact = format!("{}|{account_id}|{}", halt.signature, halt.scope);
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
@@ -131,10 +129,10 @@ impl Event {
         now: Timestamp,
     ) -> Self {
         let data = PendingData {
-            account_id: pending.account_id.into(),
+            account_id: pending.account_id,
             policy: policy.into(),
-            effective_at: effective_at.into(),
-            signer: (*signer).into(),
+            effective_at,
+            signer: *signer,
         };
         Self::of_policy(pending, EventType::PolicyPending, &data, now)
     }
@@ -147,9 +145,14 @@ impl Event {
         tx_signature: Option<&str>,
         now: Timestamp,
     ) -> Self {
-        let account_id = pending.account_id.into();
+        let account_id = pending.account_id;
         let tx_signature = tx_signature.map(Signature::from);
-        let data = AppliedData { account_id, policy: policy.into(), version, tx_signature };
+        let data = AppliedData {
+            account_id,
+            policy: policy.into(),
+            version: PolicyVersionNumber(version),
+            tx_signature,
+        };
         Self::of_policy(pending, EventType::PolicyApplied, &data, now)
     }
 
