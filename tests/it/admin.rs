@@ -142,7 +142,9 @@ async fn halts_and_used_up_budgets_are_counted_although_nobody_opens_a_page() {
     let ben = operator.creates_account("Ben").await;
     let budget = operator.makes_budget(1, "10", None).await;
     ada.sets_policy(json!({ "max_single_transfer": 20, "budget_id": budget })).await;
-    for condition in ["operator_halted", "account_halted", "budget_used_up", "webhook_failing", "approval_old"] {
+    for condition in
+        ["operator_halted", "account_halted", "budget_used_up", "webhook_failing", "approval_old"]
+    {
         comes_to_count(&app, condition, 0).await;
     }
     ada.pays("10").to(&ben).await.is_settled();

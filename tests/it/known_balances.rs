@@ -139,14 +139,17 @@ async fn what_was_last_seen_is_shown_with_its_time_while_the_chain_is_away() {
     alive.says("Ada is halted by the policy authority.").says("Budget 1 is used up");
     proxy.cuts();
     let away = browser.reads("/dashboard").await.has_status(200);
-    let away = away.says("Ada is halted by the policy authority, as of 20").says("1 stopped").says("12.00 in all caps");
+    let away = away
+        .says("Ada is halted by the policy authority, as of 20")
+        .says("1 stopped")
+        .says("12.00 in all caps");
     let away = away.says("Budget 1 is used up, and stops the accounts that pay through it: 10.00 of 10.00 USDC in 24 hours, as of 20");
     away.says("what they have left is not known now");
     let listed = browser.reads("/dashboard/accounts?search=ada").await.has_status(200);
     for (column, said) in [
         ("Status", "not known now halted as of 20"),
         ("Spent in 24 h", "10.00 as of 20"),
-        ("Daily cap", "12.00 as of 20"),
+        ("Daily cap", "12.00 USDC as of 20"),
     ] {
         let cell = cell(&listed.text, column);
         assert!(cell.starts_with(said) && cell.ends_with("UTC"), "{column}: {cell}");

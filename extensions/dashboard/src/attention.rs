@@ -181,7 +181,7 @@ pub async fn attention(
             (WebhookStatus::Enabled, None) => {}
         }
     }
-    found.extend(of_budgets(services, signed).await?);
+    found.extend(of_budgets(services, signed, accounts).await?);
     found.extend(asked(services, signed).await?);
     found.extend(waiting(services, signed, accounts).await?);
     found.extend(cut(services, signed).await?);
@@ -231,7 +231,11 @@ fn of_accounts(concern: Concern, accounts: &[AccountView], webhooks: &[Webhook])
 
 /// A line for each budget that is used up, or nearly: it stops all the accounts that pay through it. While the chain does not answer,
 /// as it was last seen.
-async fn of_budgets(services: &Services, signed: &Signed) -> Result<Vec<Attention>, ServiceError> {
+async fn of_budgets(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Vec<Attention>, ServiceError> {
     let listed = services.budgets.list(&signed.operator, first_page(LOOKED_AT)?).await;
     let (budgets, is_now) = match listed {
         Ok(page) => (page.items.into_iter().map(|view| (view, String::new())).collect(), true),
@@ -251,7 +255,9 @@ async fn of_budgets(services: &Services, signed: &Signed) -> Result<Vec<Attentio
         Some(Attention::new(condition, what).at(format!("/dashboard/budgets/{}", budget.id)))
     };
     let mut found: Vec<Attention> = budgets.iter().filter_map(of).collect();
-    if !is_now {
+    // Not every node lists budgets. Where there are none, nothing is missed.
+    let has_budgets = !budgets.is_empty() || accounts.iter().any(|account| account.budget.is_some());
+    if !is_now && has_budgets {
         let what = "The chain did not answer for budgets: what they have left is not known now.";
         found.push(Attention::new(Condition::AccountsUnread, what.to_owned()));
     }
@@ -326,7 +332,7 @@ pub async fn halt_of_all(
     accounts: &[AccountView],
 ) -> Result<Option<HaltOfAll>, ServiceError> {
     // Now or, while the chain does not answer, when it was last seen.
-    let halt_of = |view: &AccountView| view.halt.or(view.seen.as_ref()?.halt);
+    let halt_of = |view: &AccountView| view.halt.or_else(|| view.seen.as_ref()?.halt);
     let of_all = |view: &&AccountView| halt_of(view).is_some_and(|halt| halt.scope == HaltScope::Operator);
     let Some((view, halt)) = accounts.iter().find(of_all).and_then(|view| Some((view, halt_of(view)?)))
     else {
