@@ -30,7 +30,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("client", 1_515), // creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
     ("core", 4_620), // approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("extensions/dashboard", 5_815), // stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("extensions/dashboard", 5_920), // what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("extensions/mcp", 1_725), // strangers' memos; goal 500; a client that shows pages is led to an approval
     ("extensions/x402", 1_255), // offers in every form that sellers write
     ("localnet", 1_630),       // a gate: pages of other sites only read
@@ -41,11 +41,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/api", 8_880),     // goal 7,000
     ("relayer/app", 1_505),
     ("relayer/base", 880),
-    ("relayer/chain", 7_385), // goal 7,000
+    ("relayer/chain", 7_415), // goal 7,000; operators that are halted, and named budgets in one call
     ("relayer/indexer", 1_820),
     ("relayer/model", 5_890),
-    ("relayer/service", 8_240), // goal 7,000
-    ("relayer/store", 10_895),  // goal 7,000; the SQL of its migrations counts
+    ("relayer/service", 8_840), // goal 7,000; one table of conditions, what counts them for alerts, and what was last seen
+    ("relayer/store", 10_965),  // room on a disk; goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 960),
     ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_245), // approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
