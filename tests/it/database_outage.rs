@@ -290,15 +290,17 @@ async fn a_full_disk_of_postgres_is_named_by_health_and_doctor_until_it_has_room
         ready.status == 503 && ready.text.contains("database: takes no writes, its disk is full")
     })
     .await;
+    // A server whose disk has no byte left may refuse the connection itself, with a code that does not name the disk.
     let report = doctor(&app.config());
-    let problem =
-        report["checks"].as_array().expect("checks").iter().find(|check| check["check"] == "database");
-    assert!(problem.is_some_and(|check| check.to_string().contains("disk is full")), "{report:#}");
+    let checks = report["checks"].as_array().expect("checks");
+    let problem = checks.iter().find(|check| check["check"] == "database" && check["ok"] == false);
+    let problem = problem.unwrap_or_else(|| panic!("{report:#}")).to_string();
+    assert!(problem.contains("disk is full") || problem.contains("room on its disk"), "{problem}");
     disk.empties();
     refused.insists().await;
     until("it is ready again", async || app.admin_client().get("/readyz").await.status == 200).await;
-    let report = doctor(&app.config());
-    assert!(!report.to_string().contains("disk is full"), "{report:#}");
+    let report = doctor(&app.config()).to_string();
+    assert!(report.contains("takes writes, its tables are up to date"), "{report}");
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, (paid + 1) * 1_000_000, "each once");
     assert!(app.stops(Duration::from_secs(60)).await);
     drop(database);

@@ -98,7 +98,13 @@ pub(super) async fn look_at(
         )?;
         return Ok(Default::default());
     }
-    let store = Store::open(url).await?;
+    let store = match Store::open(url).await {
+        Ok(store) => store,
+        Err(error) => {
+            findings.not_ok("database", format!("{place}: {error}"), mend_of(&error))?;
+            return Ok(Default::default());
+        }
+    };
     if has_tables {
         look_for_room(&store, &place, findings).await?;
     }
@@ -182,7 +188,8 @@ fn mend_of(error: &StoreError) -> &'static str {
         return "check that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
                 is a database; docs/run/operating.md has how to restore a copy, under Backup";
     }
-    "check that the server runs, takes writes and lets this user in, and that `database.url` is right, `sslmode` in it too"
+    "check that the server runs, takes writes, has room on its disk and lets this user in, and that `database.url` is right, \
+     `sslmode` in it too"
 }
 
 async fn look_into(

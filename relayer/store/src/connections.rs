@@ -216,9 +216,8 @@ impl<C: Connect> Lent<C> {
     pub(super) fn give_back<T>(mut self, answer: &Result<T, StoreError>) {
         match answer {
             Err(StoreError::Postgres(_) | StoreError::Sqlite(_)) => {}
-            Err(error @ (StoreError::Unavailable { .. } | StoreError::DiskFull(_))) => {
-                let is_kept = matches!(error, StoreError::Unavailable { is_connection_lost: false, .. });
-                if let Some(object) = self.0.as_ref().filter(|_| !is_kept)
+            Err(StoreError::Unavailable { is_connection_lost, .. }) => {
+                if let Some(object) = self.0.as_ref().filter(|_| *is_connection_lost)
                     && let Some(pool) = Object::pool(object)
                 {
                     // Counts once, however many connections of this age fail.

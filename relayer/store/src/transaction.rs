@@ -27,7 +27,7 @@ where
                 tx.commit().await?;
                 Ok(done)
             }
-            Err(error @ (StoreError::Unavailable { .. } | StoreError::DiskFull(_))) => Err(error),
+            Err(error @ StoreError::Unavailable { .. }) => Err(error),
             Err(error) => {
                 // Rolls back now, because rows stay locked until the driver does so.
                 tx.rollback().await?;
