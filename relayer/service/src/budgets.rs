@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
-use super::last_seen::SeenBudget;
 use super::reads::{read_operator, window_now};
 use super::turns::OneAtATime;
 use crate::Inside;
@@ -13,7 +12,8 @@ use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
-    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp, UsdcAmount,
+    Before, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page, PageRequest, Timestamp,
+    UsdcAmount,
 };
 use purser_policy::SpendWindow;
 
@@ -38,6 +38,16 @@ pub struct BudgetView {
     pub daily: LimitUse,
     pub month: LimitUse,
     pub pending: Option<PendingCaps>,
+}
+
+/// A budget as the chain last showed it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenBudget {
+    /// When it was read.
+    pub at: Timestamp,
+    pub operator_id: OperatorId,
+    pub network: Network,
+    pub view: BudgetView,
 }
 
 /// Caps that wait.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::BudgetView;
+use super::budgets::{BudgetView, SeenBudget};
 use purser_model::{
     AccountId, AccountStatus, BudgetId, Halt, Network, Operator, OperatorId, SpendingPolicy, Timestamp,
     UsdcAmount,
@@ -27,16 +27,6 @@ pub struct SeenAccount {
     pub spent: UsdcAmount,
     pub policy: SpendingPolicy,
     pub budget: Option<BudgetId>,
-}
-
-/// A budget as the chain last showed it.
-#[derive(Debug, Clone, Copy)]
-pub struct SeenBudget {
-    /// When it was read.
-    pub at: Timestamp,
-    pub operator_id: OperatorId,
-    pub network: Network,
-    pub view: BudgetView,
 }
 
 /// Clones share what they remember.

@@ -55,7 +55,8 @@ pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, GrantTerms, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, UpdateBudget, budgets_filter,
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, SeenBudget, UpdateBudget,
+    budgets_filter,
 };
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::denials::{DenialParts, Denials};
@@ -68,7 +69,7 @@ pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderK
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{CreateKey, Keys, NewKey, keys_filter};
-pub use self::last_seen::{SeenAccount, SeenBudget};
+pub use self::last_seen::SeenAccount;
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
