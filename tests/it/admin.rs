@@ -14,6 +14,8 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
+use crate::webhooks::registers;
+
 pub const ADMIN: &str = "admin_listen = \"127.0.0.1:0\"";
 
 pub fn with_admin(settings: AppSettings) -> AppSettings {
@@ -117,6 +119,70 @@ async fn metrics_count_what_was_done_and_name_no_operator_account_or_key() {
     {
         assert!(!text.contains(secret), "{secret} is in {text}");
     }
+}
+
+fn counted(condition: &str) -> String {
+    format!("purser_conditions{{condition=\"{condition}\",network=\"test\"}}")
+}
+
+async fn comes_to_count(app: &TestApp, condition: &str, count: u64) {
+    let what = format!("{condition} comes to {count}");
+    until(&what, async || {
+        let text = metrics(app).await;
+        text.contains(&counted(condition)) && value(&text, &counted(condition)) == count
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn halts_and_used_up_budgets_are_counted_although_nobody_opens_a_page() {
+    let app = TestApp::start(TestNetwork::own(), &with_admin(AppSettings::default())).await;
+    let operator = app.new_operator().await;
+    let ada = operator.creates_account_with("Ada", "20").await;
+    let ben = operator.creates_account("Ben").await;
+    let budget = operator.makes_budget(1, "10", None).await;
+    ada.sets_policy(json!({ "max_single_transfer": 20, "budget_id": budget })).await;
+    for condition in
+        ["operator_halted", "account_halted", "budget_used_up", "webhook_failing", "approval_old"]
+    {
+        comes_to_count(&app, condition, 0).await;
+    }
+    ada.pays("10").to(&ben).await.is_settled();
+    comes_to_count(&app, "budget_used_up", 1).await;
+    // Wallets that this service does not have.
+    let chain = &operator.chain;
+    let agent: Pubkey = ben.address.to_string().parse().expect("an address");
+    chain.halts(operator.address, Some(agent), app.admin()).await;
+    comes_to_count(&app, "account_halted", 1).await;
+    chain.halts(operator.address, None, app.admin()).await;
+    comes_to_count(&app, "operator_halted", 1).await;
+    chain.resumes(operator.address, None, app.admin()).await;
+    chain.resumes(operator.address, Some(agent), app.admin()).await;
+    comes_to_count(&app, "operator_halted", 0).await;
+    comes_to_count(&app, "account_halted", 0).await;
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
+    registers(&operator, &format!("http://{nobody}/silent"), &["policy.changed"]).await;
+    ada.sets_policy(json!({ "require_memo": true })).await;
+    comes_to_count(&app, "webhook_failing", 1).await;
+}
+
+#[tokio::test]
+async fn halt_that_was_counted_stays_counted_while_no_node_answers() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    let settings = AppSettings { rpc_url: Some(proxy.url()), ..AppSettings::default() };
+    let app = TestApp::start(network, &with_admin(settings)).await;
+    let operator = app.new_operator().await;
+    let agent = operator.creates_account("Ada").await;
+    operator.client.post(&format!("/v1/accounts/{}/halt", agent.id), &json!({})).await.has_status(200);
+    comes_to_count(&app, "account_halted", 1).await;
+    comes_to_count(&app, "accounts_unread", 0).await;
+    proxy.cuts();
+    comes_to_count(&app, "accounts_unread", 1).await;
+    comes_to_count(&app, "nodes_unwell", 1).await;
+    comes_to_count(&app, "account_halted", 1).await;
+    proxy.mends();
+    comes_to_count(&app, "accounts_unread", 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

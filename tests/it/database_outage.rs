@@ -13,8 +13,10 @@ use purser_tests::{Agent, AppSettings, Payment, Receiver, TestApp, TestDatabase,
 
 use serde_json::json;
 
+use crate::admin::with_admin;
 use crate::dashboard::signed_in;
 use crate::denials::file_of;
+use crate::doctor::doctor;
 use crate::event_stream::Stream;
 use crate::webhooks::registers;
 
@@ -260,4 +262,46 @@ async fn payments_go_on_when_a_full_disk_has_room_again() {
     assert_eq!(agent.operator.chain.usdc_micros(&payee).await, (paid + 6) * 1_000_000, "each once");
     assert_eq!(app.pid(), pid);
     assert!(app.stops(Duration::from_secs(60)).await);
+}
+
+#[tokio::test]
+async fn a_full_disk_of_postgres_is_named_by_health_and_doctor_until_it_has_room() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let Some(database) = TestDatabase::create_at(disk.place()).await else { return };
+    let settings = AppSettings { database_url: Some(database.url()), ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &with_admin(settings)).await;
+    let agent = app.new_operator().await.creates_account_with("Ada", "1000").await;
+    let (payee, _) = agent.operator.chain.new_payee().await;
+    agent.pays("1").to(&payee).await.is_settled();
+    disk.fills();
+    let mut paid = 1;
+    let refused = loop {
+        let payment = agent.pays("1").to(&payee);
+        let answer = payment.clone().await;
+        if answer.status != 200 {
+            answer.is_error(503, "service_unavailable");
+            break payment;
+        }
+        paid += 1;
+        assert!(paid < 900, "the disk never was full");
+    };
+    until("health names the disk", async || {
+        let ready = app.admin_client().get("/readyz").await;
+        ready.status == 503 && ready.text.contains("database: takes no writes, its disk is full")
+    })
+    .await;
+    // A server whose disk has no byte left may refuse the connection itself, with a code that does not name the disk.
+    let report = doctor(&app.config());
+    let checks = report["checks"].as_array().expect("checks");
+    let problem = checks.iter().find(|check| check["check"] == "database" && check["ok"] == false);
+    let problem = problem.unwrap_or_else(|| panic!("{report:#}")).to_string();
+    assert!(problem.contains("disk is full") || problem.contains("room on its disk"), "{problem}");
+    disk.empties();
+    refused.insists().await;
+    until("it is ready again", async || app.admin_client().get("/readyz").await.status == 200).await;
+    let report = doctor(&app.config()).to_string();
+    assert!(report.contains("takes writes, its tables are up to date"), "{report}");
+    assert_eq!(agent.operator.chain.usdc_micros(&payee).await, (paid + 1) * 1_000_000, "each once");
+    assert!(app.stops(Duration::from_secs(60)).await);
+    drop(database);
 }

@@ -29,7 +29,7 @@ fn said(output: &Output) -> String {
 
 /// The doctor's report on a configuration, as JSON; compared with its text output.
 #[track_caller]
-fn doctor(config: &Path) -> Value {
+pub fn doctor(config: &Path) -> Value {
     let json = purser(&["doctor", "--json", "--config", path_text(config)]);
     let report: Value = serde_json::from_slice(&json.stdout).unwrap_or_else(|_| panic!("{}", said(&json)));
     assert_eq!(json.status.code(), Some(if report["ok"] == true { 0 } else { 1 }), "{report:#}");

@@ -117,6 +117,63 @@ async fn dashboard_calls_nothing_well_while_the_chain_is_away() {
     proxy.mends();
 }
 
+/// The table's cell of this column, without its tags.
+fn cell(page: &str, column: &str) -> String {
+    let cell = page.split(&format!("data-label=\"{column}\">")).nth(1).expect("a cell");
+    let cell = cell.split("</td>").next().expect("its end");
+    let texts = cell.split('<').map(|part| part.rsplit('>').next().unwrap_or(""));
+    texts.collect::<String>().trim().to_owned()
+}
+
+#[tokio::test]
+async fn what_was_last_seen_is_shown_with_its_time_while_the_chain_is_away() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    let ada = operator.creates_account_with("Ada", "20").await;
+    let ben = operator.creates_account("Ben").await;
+    let budget = operator.makes_budget(1, "10", None).await;
+    ada.sets_policy(json!({ "max_daily_spend": 12, "budget_id": budget })).await;
+    ada.pays("10").to(&ben).await.is_settled();
+    operator.client.post(&format!("/v1/accounts/{}/halt", ada.id), &json!({})).await.has_status(200);
+    let browser = Browser::signed_in(&operator.app().base_url(), operator.client.key()).await;
+    let alive = browser.reads("/dashboard").await.has_status(200);
+    alive.says("Ada is halted by the policy authority.").says("Budget 1 is used up");
+    proxy.cuts();
+    let away = browser.reads("/dashboard").await.has_status(200);
+    let away = away
+        .says("Ada is halted by the policy authority, as of 20")
+        .says("1 stopped")
+        .says("12.00 in all caps");
+    let away = away.says("Budget 1 is used up, and stops the accounts that pay through it: 10.00 of 10.00 USDC in 24 hours, as of 20");
+    away.says("what they have left is not known now");
+    let listed = browser.reads("/dashboard/accounts?search=ada").await.has_status(200);
+    for (column, said) in [
+        ("Status", "not known now halted as of 20"),
+        ("Spent in 24 h", "10.00 as of 20"),
+        ("Daily cap", "12.00 USDC as of 20"),
+    ] {
+        let cell = cell(&listed.text, column);
+        assert!(cell.starts_with(said) && cell.ends_with("UTC"), "{column}: {cell}");
+    }
+    browser.reads("/dashboard/budgets").await.has_status(200).says("these are the budgets as of");
+    // Nobody else's word for it: the interface says no more than it knows.
+    let known = operator.client.get("/v1/accounts").await.has_status(200);
+    assert_eq!(entry(&known, &ada)["status"], "unknown");
+    proxy.mends();
+}
+
+#[tokio::test]
+async fn halt_of_all_that_was_seen_is_said_with_its_time_while_the_chain_is_away() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    operator.creates_account("Ada").await;
+    operator.client.post("/v1/halt", &json!({})).await.has_status(200);
+    let browser = Browser::signed_in(&operator.app().base_url(), operator.client.key()).await;
+    browser.reads("/dashboard").await.has_status(200).says("Every account is halted by the policy authority");
+    proxy.cuts();
+    let away = browser.reads("/dashboard").await.has_status(200);
+    assert!(away.text.contains("Every account is halted by the policy authority, as of 20"), "{}", away.text);
+    proxy.mends();
+}
+
 #[tokio::test]
 async fn node_that_is_slow_answers_all_the_same() {
     let (operator, proxy) = operator_behind_a_proxy().await;

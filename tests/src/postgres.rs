@@ -1,6 +1,8 @@
 //! A database for one test, on the Postgres that `PURSER_TEST_POSTGRES_URL` names.
 
 use std::io::Write;
+use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Once};
 use std::thread;
 
@@ -15,6 +17,8 @@ static SKIPPED: Once = Once::new();
 pub struct TestDatabase {
     server: String,
     name: String,
+    /// Its files are in a tablespace of the same name.
+    has_tablespace: bool,
 }
 
 /// The server's URL; `None`, with a note on standard error, if none is named.
@@ -54,9 +58,32 @@ impl TestDatabase {
     /// The same on the server at this URL.
     pub async fn create_on(server: &str) -> Arc<TestDatabase> {
         let name = format!("purser_test_{}", ulid::Ulid::generate()).to_lowercase();
-        let database = TestDatabase { server: server.to_owned(), name };
+        let database = TestDatabase { server: server.to_owned(), name, has_tablespace: false };
         runs(server, format!("CREATE DATABASE {}", database.name)).await;
         Arc::new(database)
+    }
+
+    /// With its files in this folder. `None`, with a note on standard error: no server is named, or none that may write there.
+    pub async fn create_at(folder: &Path) -> Option<Arc<TestDatabase>> {
+        let server = server()?;
+        let place = folder.join("data");
+        std::fs::create_dir(&place).expect("the folder is writable");
+        let given = Command::new("chown").arg("postgres").arg(&place).status();
+        let name = format!("purser_test_{}", ulid::Ulid::generate()).to_lowercase();
+        let mut connection = PgConnection::connect(&server).await.expect("Postgres answers");
+        let sql = format!("CREATE TABLESPACE {name} LOCATION '{}'", place.display());
+        if !given.is_ok_and(|status| status.success())
+            || connection.execute(AssertSqlSafe(sql)).await.is_err()
+        {
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: a full disk, since Postgres takes no folder of this machine"
+            );
+            return None;
+        }
+        let database = TestDatabase { server, name, has_tablespace: true };
+        runs(&database.server, format!("CREATE DATABASE {0} TABLESPACE {0}", database.name)).await;
+        Some(Arc::new(database))
     }
 
     /// The value for `database.url`.
@@ -85,5 +112,8 @@ impl TestDatabase {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         runs_apart(&self.server, format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        if self.has_tablespace {
+            runs_apart(&self.server, format!("DROP TABLESPACE {}", self.name));
+        }
     }
 }

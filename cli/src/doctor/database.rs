@@ -16,7 +16,7 @@ use super::files::problem_with;
 use super::{Findings, PATIENCE};
 use purser_model::{Account, Operator, SealingKey};
 use purser_relayer::config::Config;
-use purser_store::{Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
+use purser_store::{Ambient, Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
 
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;
@@ -58,7 +58,7 @@ pub(super) async fn look_at(
             Some((problem, mend)) => findings.not_ok(check, problem, mend)?,
         }
     }
-    let place = found.place;
+    let (place, mut has_tables) = (found.place, false);
     match found.tables {
         Tables::Current => match found.bytes_free.filter(|free| *free < DISK_BYTES_LOW) {
             Some(free) => findings.not_ok(
@@ -66,7 +66,7 @@ pub(super) async fn look_at(
                 format!("{place}: its disk has {} kB left, and writes fail once it is full", free / 1_000),
                 "free space on that disk, or move the database to another; docs/run/operating.md has what grows, under Retention",
             )?,
-            None => findings.ok("database", format!("{place}: takes writes, its tables are up to date"))?,
+            None => has_tables = true,
         },
         Tables::None => {
             // It makes the file, and no folder.
@@ -98,7 +98,16 @@ pub(super) async fn look_at(
         )?;
         return Ok(Default::default());
     }
-    let store = Store::open(url).await?;
+    let store = match Store::open(url).await {
+        Ok(store) => store,
+        Err(error) => {
+            findings.not_ok("database", format!("{place}: {error}"), mend_of(&error))?;
+            return Ok(Default::default());
+        }
+    };
+    if has_tables {
+        look_for_room(&store, &place, findings).await?;
+    }
     let operators = look_into(&store, sealing, findings).await;
     let mut accounts = Vec::new();
     for operator in operators.iter().flatten() {
@@ -107,6 +116,20 @@ pub(super) async fn look_at(
     }
     store.close().await;
     Ok((operators?, accounts))
+}
+
+/// Whether it takes writes that need room on its disk.
+async fn look_for_room(store: &Store, place: &str, findings: &mut Findings) -> Result<()> {
+    let probed = timeout(PATIENCE, store.upkeep.probe_room(Ambient::of(store).now())).await;
+    match probed.unwrap_or_else(|_| Err(StoreError::unavailable("no answer within 10 s"))) {
+        Ok(()) => findings.ok("database", format!("{place}: takes writes, its tables are up to date")),
+        Err(error @ StoreError::DiskFull(_)) => findings.not_ok(
+            "database",
+            format!("{place}: {error}"),
+            "free space on that disk, or move the database to another; docs/run/operating.md has what grows, under Retention",
+        ),
+        Err(error) => findings.not_ok("database", format!("{place}: {error}"), mend_of(&error)),
+    }
 }
 
 /// Checks what the address says of TLS before anybody connects: a server's answer names none of it. Returns whether all of it can be used.
@@ -165,7 +188,8 @@ fn mend_of(error: &StoreError) -> &'static str {
         return "check that the user that purser runs as may write the file and its folder, that the disk has room, and that the file \
                 is a database; docs/run/operating.md has how to restore a copy, under Backup";
     }
-    "check that the server runs, takes writes and lets this user in, and that `database.url` is right, `sslmode` in it too"
+    "check that the server runs, takes writes, has room on its disk and lets this user in, and that `database.url` is right, \
+     `sslmode` in it too"
 }
 
 async fn look_into(

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::Findings;
 use super::files::{absent_key, problem_with};
 use purser_chain::{
-    AgentAddresses, AgentOnChain, Authority, ChainError, KeyChain, KeyProblem, OperatorOnChain, ReadChain,
-    SolanaChain, Wallet,
+    AgentAddresses, AgentOnChain, Authority, ChainError, KeyChain, KeyLook, KeyProblem, OperatorOnChain,
+    ReadChain, SolanaChain, Wallet,
 };
 use purser_model::{Account, Address, Network, OpenDefence, Operator, has_no_limit};
 use purser_relayer::app::chain_of;
@@ -107,7 +107,7 @@ async fn look_at_chain(
     let addresses: Vec<Address> = operators.iter().map(|operator| operator.address).collect();
     match within(chain.look_at_keys(&addresses)).await {
         Err(error) => findings.not_ok(check("authorities"), error, ANOTHER_NODE),
-        Ok(problems) => {
+        Ok(KeyLook { problems, .. }) => {
             look_at_operators(chain, operators, &problems, findings).await?;
             look_at_wallets(network, &chain.figures().wallets, &problems, findings)?;
             look_at_signers(network, &problems, findings)

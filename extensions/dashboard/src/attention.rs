@@ -1,34 +1,62 @@
 //! What needs attention, in lines that lead to it. However many accounts one thing is true of, it takes a few lines.
 
-use purser_model::{
-    AccountStatus, ActionFilter, ActionId, ApprovalFilter, ApprovalState, HaltScope, Limit, Timestamp,
-    UsdcAmount, Webhook, WebhookStatus, has_no_limit,
-};
-use purser_service::{AccountView, BudgetView, Part, Report, ServiceError, Services};
+use std::time::Duration;
 
-use super::known_budgets::KnownBudgets;
+use purser_model::{
+    AccountStatus, ActionFilter, ActionId, ActionOutcome, ApprovalFilter, ApprovalState, HaltScope, Limit,
+    ListedAction, Timestamp, UsdcAmount, Webhook, WebhookStatus, has_no_limit,
+};
+use purser_service::{
+    APPROVAL_OLD, AccountView, BudgetView, Condition, Part, Report, SeenBudget, ServiceError, Services,
+    is_near,
+};
+
 use super::page::first_page;
 use super::session::Signed;
-use super::text::{percent, usdc_text};
+use super::text::{moment_text, usdc_text};
 
 /// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
 pub const LOOKED_AT: u32 = 1_000;
 /// How many of the payments that wait for a person are counted.
 const APPROVALS: u32 = 100;
-/// From this share of its cap on, an account needs attention.
-const NEAR_PERCENT: u64 = 80;
+/// How many changes of many accounts are looked through for one that was cut, how old they are at least, and at most.
+const BULK_CHANGES: u32 = 50;
+const BULK_CHANGE_TAKES: Duration = Duration::from_secs(600);
+const BULK_CHANGE_IS_NEWS: Duration = Duration::from_secs(86_400);
 /// How many accounts are named of which the same is true.
 const NAMED: usize = 5;
 
 pub struct Attention {
+    pub condition: Condition,
     pub what: String,
     /// The moment that ends the sentence.
     pub at: Option<Timestamp>,
     pub link: Option<String>,
-    pub is_urgent: bool,
 }
 
-/// What is true of an account.
+impl Attention {
+    fn new(condition: Condition, what: String) -> Self {
+        Self { condition, what, at: None, link: None }
+    }
+
+    fn at(self, link: String) -> Self {
+        Self { link: Some(link), ..self }
+    }
+
+    /// Ends the sentence with this moment.
+    fn ending(self, at: Timestamp) -> Self {
+        Self { at: Some(at), ..self }
+    }
+}
+
+/// What is said where nothing needs attention.
+pub fn all_clear() -> String {
+    let said = Condition::ALL.iter().map(|condition| condition.all_clear());
+    let said: Vec<&str> = said.filter(|said| !said.is_empty()).collect();
+    format!("Nothing does: {}.", said.join(", "))
+}
+
+/// What may be true of one account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Concern {
     Halted,
@@ -42,10 +70,13 @@ enum Concern {
 impl Concern {
     const ALL: [Self; 5] = [Self::Halted, Self::NearCap, Self::Paused, Self::Low, Self::Unlimited];
 
-    fn is_urgent(self) -> bool {
+    fn condition(self) -> Condition {
         match self {
-            Self::Halted | Self::NearCap => true,
-            Self::Paused | Self::Low | Self::Unlimited => false,
+            Self::Halted => Condition::AccountHalted,
+            Self::NearCap => Condition::AccountNearCap,
+            Self::Paused => Condition::AccountPaused,
+            Self::Low => Condition::BalanceLow,
+            Self::Unlimited => Condition::AccountUnlimited,
         }
     }
 
@@ -61,24 +92,29 @@ impl Concern {
         }
     }
 
-    /// What is said of this account, if it is true of it.
+    /// What is said of this account, if it is true of it, or was when the chain answered last.
     fn of(self, account: &AccountView, webhooks: &[Webhook]) -> Option<String> {
         let name = account.account.name.as_str();
+        let last = account.seen.as_ref();
+        let as_seen = last.map_or_else(String::new, |seen| format!(", as of {}", moment_text(seen.at)));
         match self {
             // That of the operator is said once.
             Self::Halted => {
-                let halt = account.halt.filter(|halt| halt.scope == HaltScope::Account)?;
-                Some(format!("{name} is halted by {}.", halt.by.in_words()))
+                let halt = account.halt.or(last.and_then(|seen| seen.halt));
+                let halt = halt.filter(|halt| halt.scope == HaltScope::Account)?;
+                Some(format!("{name} is halted by {}{as_seen}.", halt.by.in_words()))
             }
             Self::Paused => {
-                let is_paused = account.halt.is_none() && account.status == Some(AccountStatus::Paused);
-                is_paused.then(|| format!("{name} is paused."))
+                let status = account.status.or(last.map(|seen| seen.status));
+                let is_halted = account.halt.is_some() || last.is_some_and(|seen| seen.halt.is_some());
+                let is_paused = !is_halted && status == Some(AccountStatus::Paused);
+                is_paused.then(|| format!("{name} is paused{as_seen}."))
             }
             Self::NearCap => {
                 let (cap, spent) = cap_of(account).zip(account.spent)?;
-                let is_near = !spent.is_zero() && percent(spent, cap) >= NEAR_PERCENT;
+                let near = is_near(spent, cap);
                 let (spent, cap) = (usdc_text(spent), usdc_text(cap));
-                is_near.then(|| format!("{name} has spent {spent} of {cap} USDC in 24 hours."))
+                near.then(|| format!("{name} has spent {spent} of {cap} USDC in 24 hours."))
             }
             Self::Unlimited => {
                 let policy = account.policy.as_ref().filter(|policy| !policy.paused)?;
@@ -106,49 +142,50 @@ pub async fn attention(
     let webhooks = services.webhooks.list(operator, first_page(LOOKED_AT)?).await?.items;
     let undelivered = services.webhooks.undelivered(operator).await?;
     let concerns = |part: &&Part| part.network.is_none_or(|network| network == operator.network);
-    let problems = report.parts.iter().filter(concerns).flat_map(|part| &part.problems);
-    let mut found: Vec<Attention> = problems
-        .map(|problem| Attention { what: problem.clone(), at: None, link: None, is_urgent: true })
-        .collect();
+    let mut found = Vec::new();
+    for part in report.parts.iter().filter(concerns) {
+        let condition = Condition::of_part(part.name).unwrap_or(Condition::TaskEnded);
+        found.extend(part.problems.iter().map(|problem| Attention::new(condition, problem.clone())));
+    }
     found.extend(unknown(accounts));
     found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
         let what = format!(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
         );
-        Attention { what, at: None, link: None, is_urgent: true }
+        Attention::new(Condition::FeePayerLow, what)
     }));
     let defences = services.signers.open_defences(operator).await;
     found.extend(defences.into_iter().map(|defence| {
         let what = format!("{} To mend it: {}", defence.in_words(), defence.mend(&operator.address));
-        Attention { what, at: None, link: None, is_urgent: false }
+        Attention::new(Condition::DefenceOpen, what)
     }));
     // Where all are halted, no account's own state stops it.
     let concerns = Concern::ALL.into_iter().filter(|concern| !all_are_halted || *concern == Concern::Low);
     found.extend(concerns.flat_map(|concern| of_accounts(concern, accounts, &webhooks)));
     for webhook in &webhooks {
-        let link = Some(format!("/dashboard/webhooks/{}", webhook.id));
+        let (url, link) = (webhook.url.as_str(), format!("/dashboard/webhooks/{}", webhook.id));
         if undelivered.contains(&webhook.id) {
-            let what = format!("Events were not delivered to {}.", webhook.url.as_str());
-            let link = link.clone().map(|link| format!("{link}?status=undelivered"));
-            found.push(Attention { what, at: None, link, is_urgent: true });
+            let what = format!("Events were not delivered to {url}.");
+            let link = format!("{link}?status=undelivered");
+            found.push(Attention::new(Condition::EventsUndelivered, what).at(link));
         }
-        let url = webhook.url.as_str();
         match (webhook.status, webhook.health.failing_since) {
             (WebhookStatus::Disabled { since, .. }, _) => {
                 let what = format!("Webhook {url} is disabled since");
-                found.push(Attention { what, at: Some(since), link, is_urgent: false });
+                found.push(Attention::new(Condition::WebhookDisabled, what).ending(since).at(link));
             }
             (WebhookStatus::Enabled, Some(since)) => {
                 let what = format!("Every delivery to {url} has failed since");
-                found.push(Attention { what, at: Some(since), link, is_urgent: true });
+                found.push(Attention::new(Condition::WebhookFailing, what).ending(since).at(link));
             }
             (WebhookStatus::Enabled, None) => {}
         }
     }
-    found.extend(of_budgets(&KnownBudgets::of(services, operator).await));
+    found.extend(of_budgets(services, signed, accounts).await?);
     found.extend(asked(services, signed).await?);
     found.extend(waiting(services, signed, accounts).await?);
-    found.sort_by_key(|attention| !attention.is_urgent);
+    found.extend(cut(services, signed).await?);
+    found.sort_by_key(|attention| !attention.condition.is_urgent());
     Ok(found)
 }
 
@@ -165,7 +202,7 @@ fn unknown(accounts: &[AccountView]) -> Option<Attention> {
             "The chain did not answer for {more} accounts: whether they are stopped, and their caps, are not known now."
         ),
     };
-    Some(Attention { what, at: None, link: None, is_urgent: true })
+    Some(Attention::new(Condition::AccountsUnread, what))
 }
 
 /// What may leave an account in 24 hours, if that is capped.
@@ -178,8 +215,7 @@ pub fn cap_of(account: &AccountView) -> Option<UsdcAmount> {
 
 /// A line for each account of which this is true, up to a few, and one for the others.
 fn of_accounts(concern: Concern, accounts: &[AccountView], webhooks: &[Webhook]) -> Vec<Attention> {
-    let is_urgent = concern.is_urgent();
-    let line = |what, link| Attention { what, at: None, link: Some(link), is_urgent };
+    let line = |what, link| Attention::new(concern.condition(), what).at(link);
     let mut all = accounts.iter().filter_map(|account| {
         let what = concern.of(account, webhooks)?;
         Some(line(what, format!("/dashboard/accounts/{}", account.account.id)))
@@ -193,32 +229,39 @@ fn of_accounts(concern: Concern, accounts: &[AccountView], webhooks: &[Webhook])
     lines
 }
 
-/// A line for each budget that is used up, or nearly: it stops all the accounts that pay through it.
-fn of_budgets(budgets: &KnownBudgets) -> Vec<Attention> {
-    let of = |budget: &BudgetView| {
-        let limits = [(budget.daily, "24 hours"), (budget.month, "30 days")].into_iter();
-        let near = limits.filter_map(|(limit, span)| {
-            let cap = limit
-                .limit
-                .filter(|cap| !limit.used.is_zero() && percent(limit.used, *cap) >= NEAR_PERCENT)?;
-            Some((
-                limit.used >= cap,
-                format!("{} of {} USDC in {span}", usdc_text(limit.used), usdc_text(cap)),
-            ))
-        });
-        // One that is used up comes before one that is nearly so.
-        let (is_used_up, spent) = near.max_by_key(|(is_used_up, _)| *is_used_up)?;
-        let number = budget.number;
-        let what = match is_used_up {
-            true => {
-                format!("Budget {number} is used up, and stops the accounts that pay through it: {spent}.")
-            }
-            false => format!("Budget {number} is nearly used up: {spent}."),
-        };
-        let link = Some(format!("/dashboard/budgets/{}", budget.id));
-        Some(Attention { what, at: None, link, is_urgent: true })
+/// A line for each budget that is used up, or nearly: it stops all the accounts that pay through it. While the chain does not answer,
+/// as it was last seen.
+async fn of_budgets(
+    services: &Services,
+    signed: &Signed,
+    accounts: &[AccountView],
+) -> Result<Vec<Attention>, ServiceError> {
+    let listed = services.budgets.list(&signed.operator, first_page(LOOKED_AT)?).await;
+    let (budgets, is_now) = match listed {
+        Ok(page) => (page.items.into_iter().map(|view| (view, String::new())).collect(), true),
+        Err(_) => {
+            let of = |seen: SeenBudget| (seen.view, format!(", as of {}", moment_text(seen.at)));
+            (services.budgets.last_seen(&signed.operator).into_iter().map(of).collect::<Vec<_>>(), false)
+        }
     };
-    budgets.all().iter().filter_map(of).collect()
+    let of = |(budget, as_seen): &(BudgetView, String)| {
+        let (condition, span, used, cap) = Condition::of_budget(budget)?;
+        let (number, used, cap) = (budget.number, usdc_text(used), usdc_text(cap));
+        let said = match condition == Condition::BudgetUsedUp {
+            true => "is used up, and stops the accounts that pay through it",
+            false => "is nearly used up",
+        };
+        let what = format!("Budget {number} {said}: {used} of {cap} USDC in {span}{as_seen}.");
+        Some(Attention::new(condition, what).at(format!("/dashboard/budgets/{}", budget.id)))
+    };
+    let mut found: Vec<Attention> = budgets.iter().filter_map(of).collect();
+    // Not every node lists budgets. Where there are none, nothing is missed.
+    let has_budgets = !budgets.is_empty() || accounts.iter().any(|account| account.budget.is_some());
+    if !is_now && has_budgets {
+        let what = "The chain did not answer for budgets: what they have left is not known now.";
+        found.push(Attention::new(Condition::AccountsUnread, what.to_owned()));
+    }
+    Ok(found)
 }
 
 /// One line for all the payments about which a person is asked.
@@ -227,13 +270,16 @@ async fn asked(services: &Services, signed: &Signed) -> Result<Option<Attention>
     let waiting = services.approvals.list(&signed.principal, filter, first_page(APPROVALS)?).await?;
     let ends = waiting.items.iter().filter_map(|view| view.transfer.approval.requested());
     let Some(first) = ends.map(|requested| requested.expires_at).min() else { return Ok(None) };
+    let since = waiting.items.iter().map(|view| view.transfer.created_at).min();
+    let is_old = since.is_some_and(|since| since.after(APPROVAL_OLD) <= services.transfers.now());
+    let condition = if is_old { Condition::ApprovalOld } else { Condition::ApprovalWaits };
     let what = match (waiting.items.len(), waiting.next.is_some()) {
         (_, true) => format!("More than {APPROVALS} payments wait for a person, the first of them until"),
         (1, false) => "A payment waits for a person until".to_owned(),
         (count, false) => format!("{count} payments wait for a person, the first of them until"),
     };
-    let link = Some("/dashboard/approvals?state=pending".to_owned());
-    Ok(Some(Attention { what, at: Some(first), link, is_urgent: false }))
+    let link = "/dashboard/approvals?state=pending".to_owned();
+    Ok(Some(Attention::new(condition, what).ending(first).at(link)))
 }
 
 /// One line for all the policies that wait.
@@ -251,8 +297,26 @@ async fn waiting(
         1 => format!("A looser policy waits for {name} until"),
         count => format!("{count} looser policies wait, the first of them, for {name}, until"),
     };
-    let link = Some("/dashboard/pending".to_owned());
-    Ok(Some(Attention { what, at: Some(first.effective_at()), link, is_urgent: false }))
+    let attention = Attention::new(Condition::PolicyWaits, what).ending(first.effective_at());
+    Ok(Some(attention.at("/dashboard/pending".to_owned())))
+}
+
+/// One line for the newest change of many accounts of a day that ended on the way, as after a crash.
+async fn cut(services: &Services, signed: &Signed) -> Result<Option<Attention>, ServiceError> {
+    let now = services.transfers.now();
+    let filter = ActionFilter {
+        name: "change_policies".parse().ok(),
+        since: Some(now.before(BULK_CHANGE_IS_NEWS)),
+        until: Some(now.before(BULK_CHANGE_TAKES)),
+        ..ActionFilter::default()
+    };
+    let changes = services.actions.list(&signed.operator, &filter, first_page(BULK_CHANGES)?).await?;
+    let of = |listed: &&ListedAction| listed.action.outcome == ActionOutcome::Unknown;
+    let Some(ListedAction { action, .. }) = changes.items.iter().find(of) else { return Ok(None) };
+    let what = "A change of many accounts ended on the way: the versions of their policies say how far it came. It began at";
+    let link = format!("/dashboard/actions?action_id={}", action.id);
+    let attention = Attention::new(Condition::BulkChangeCut, what.to_owned());
+    Ok(Some(attention.ending(action.created_at).at(link)))
 }
 
 /// A halt of the operator, which stops every account.
@@ -267,17 +331,23 @@ pub async fn halt_of_all(
     signed: &Signed,
     accounts: &[AccountView],
 ) -> Result<Option<HaltOfAll>, ServiceError> {
-    let of_all = |view: &&AccountView| view.halt.is_some_and(|halt| halt.scope == HaltScope::Operator);
-    let Some(AccountView { halt: Some(halt), halt_action: action, .. }) = accounts.iter().find(of_all) else {
+    // Now or, while the chain does not answer, when it was last seen.
+    let halt_of = |view: &AccountView| view.halt.or_else(|| view.seen.as_ref()?.halt);
+    let of_all = |view: &&AccountView| halt_of(view).is_some_and(|halt| halt.scope == HaltScope::Operator);
+    let Some((view, halt)) = accounts.iter().find(of_all).and_then(|view| Some((view, halt_of(view)?)))
+    else {
         return Ok(None);
     };
-    let asked = who_halted(services, signed, *action).await?.map(|asked| format!(", asked for by {asked}"));
+    let asked = who_halted(services, signed, view.halt_action).await?;
+    let asked = asked.map(|asked| format!(", asked for by {asked}"));
+    let seen = view.seen.as_ref().map(|seen| format!(", as of {}", moment_text(seen.at)));
     let said = format!(
-        "Every account is halted by {}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
+        "Every account is halted by {}{}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
         halt.by.in_words(),
-        asked.unwrap_or_default()
+        asked.unwrap_or_default(),
+        seen.unwrap_or_default()
     );
-    Ok(Some(HaltOfAll { said, action: *action }))
+    Ok(Some(HaltOfAll { said, action: view.halt_action }))
 }
 
 /// The key that asked for a halt by this action; `None` where no request did, as far as is known.

@@ -8,10 +8,12 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
-    BudgetId, Cursor, Invalid, Limit, PageLimit, PageRequest, RequestFingerprint, Timestamp, UpdateBudget,
-    UsdcAmount,
+    BudgetId, Cursor, Invalid, Limit, Page, PageLimit, PageRequest, RequestFingerprint, Timestamp,
+    UpdateBudget, UsdcAmount,
 };
-use purser_service::{AccountView, BudgetComparison, BudgetView, Caps, LimitUse, Services, budgets_filter};
+use purser_service::{
+    AccountView, BudgetComparison, BudgetView, Caps, LimitUse, ServiceError, Services, budgets_filter,
+};
 
 use super::accounts::TOGETHER;
 use super::form::Form;
@@ -29,6 +31,8 @@ const PATH: &str = "/dashboard/budgets";
 struct BudgetsPage {
     frame: Frame,
     budgets: Vec<BudgetView>,
+    /// When they were seen, while the chain does not answer.
+    seen_at: Option<Timestamp>,
     /// A number above those that are listed.
     free: u64,
     next: Option<String>,
@@ -42,12 +46,22 @@ pub async fn show(
     let bound = budgets_filter(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let budgets = services.budgets.list(&signed.operator, request).await?;
+    let is_first = request.after.is_none();
+    let (budgets, seen_at) = match services.budgets.list(&signed.operator, request).await {
+        Ok(budgets) => (budgets, None),
+        Err(error @ ServiceError::ChainUnavailable { .. }) if is_first => {
+            let seen = services.budgets.last_seen(&signed.operator);
+            let Some(at) = seen.iter().map(|seen| seen.at).min() else { return Err(error.into()) };
+            (Page { items: seen.into_iter().map(|seen| seen.view).collect(), next: None }, Some(at))
+        }
+        Err(error) => return Err(error.into()),
+    };
     let shown = BudgetsPage {
         frame: Frame::new(&signed.operator, Section::Accounts),
         free: budgets.items.last().map_or(1, |last| last.number.saturating_add(1)),
         next: asked.next(PATH, budgets.next.as_ref()),
         budgets: budgets.items,
+        seen_at,
     };
     Ok(page(&shown, None))
 }

@@ -8,10 +8,10 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use purser_model::{AccountId, AccountStatus, UsdcAmount};
+use purser_model::{AccountId, AccountStatus, Limit, Timestamp, UsdcAmount};
 use purser_service::{AccountView, Services};
 
-use super::attention::{Attention, HaltOfAll, LOOKED_AT, attention, cap_of, halt_of_all};
+use super::attention::{Attention, HaltOfAll, LOOKED_AT, all_clear, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page, see};
 use super::session::Signed;
@@ -30,6 +30,7 @@ struct HomePage {
     /// A halt of all.
     halt: Option<HaltOfAll>,
     attention: Vec<Attention>,
+    all_clear: String,
     stack: Stack,
     refused_today: RefusedToday,
     system: System,
@@ -50,15 +51,49 @@ struct Sums {
     uncapped: usize,
     /// Those whose policy and halts were not read: the chain did not answer.
     unknown: usize,
+    /// How those were when they were last seen, if all of them were.
+    seen: Option<SumsSeen>,
     active: usize,
     /// Those that hold nothing.
     empty: usize,
     count: usize,
 }
 
+/// Totals of accounts that were not read now, as they were last seen.
+struct SumsSeen {
+    /// When the first of them was seen.
+    at: Timestamp,
+    spent: UsdcAmount,
+    caps: UsdcAmount,
+    stopped: usize,
+}
+
+impl SumsSeen {
+    /// `None`: all were read now, or this process never saw one of them.
+    fn over(accounts: &[AccountView]) -> Option<Self> {
+        let unread = accounts.iter().filter(|account| account.policy.is_none());
+        let seen: Vec<_> = unread.map(|account| account.seen.as_deref()).collect::<Option<_>>()?;
+        let mut sums = Self {
+            at: seen.iter().map(|seen| seen.at).min()?,
+            spent: UsdcAmount::ZERO,
+            caps: UsdcAmount::ZERO,
+            stopped: 0,
+        };
+        for account in seen {
+            sums.spent = sums.spent.saturating_add(account.spent);
+            sums.stopped += usize::from(account.status == AccountStatus::Paused);
+            if let Limit::AtMost(cap) = account.policy.max_daily_spend {
+                sums.caps = sums.caps.saturating_add(cap);
+            }
+        }
+        Some(sums)
+    }
+}
+
 impl Sums {
     fn over(accounts: &[AccountView]) -> Self {
         let mut sums = Self { spent: Some(UsdcAmount::ZERO), count: accounts.len(), ..Self::default() };
+        sums.seen = SumsSeen::over(accounts);
         for account in accounts {
             sums.balance = sums.balance.saturating_add(account.balance);
             sums.spent = sums.spent.zip(account.spent).map(|(sum, spent)| sum.saturating_add(spent));
@@ -99,6 +134,7 @@ pub async fn show(
         sums: Sums::over(&accounts),
         halt,
         attention,
+        all_clear: all_clear(),
         stack,
         refused: by_account(&refusals),
         refused_today: RefusedToday::of(&refusals, services.transfers.today()),

@@ -49,6 +49,9 @@ const STOP_DEADLINE: Duration = Duration::from_secs(15);
 const ADMIN_CONNECTIONS_MAX: usize = 32;
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
+/// How many intervals of the indexer pass between two looks at the conditions: a minute, as it is by default.
+const INTERVALS_BETWEEN_CONDITIONS: u32 = 6;
+
 /// Why the service cannot run. Each error says in one line what is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -167,6 +170,7 @@ impl App {
             metrics: metrics.clone(),
         });
         services.reconcile();
+        services.watch(Duration::from_millis(config.indexer.interval_ms) * INTERVALS_BETWEEN_CONDITIONS);
         deliver_webhooks(&store, &webhooks, &tasks, (outgoing, metrics.clone()))?;
         for (_, history) in networks {
             let indexer = Indexer::new(IndexerParts {

@@ -34,7 +34,7 @@ pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentCreation, AgentOnChain, Authority, BoundsOnChain, BudgetOnChain, Caps, ChainFigures,
-    Confirmed, DraftOnChain, GrantOnChain, KeyProblem, OperatorOnChain, ProgramCheck, Raise,
+    Confirmed, DraftOnChain, GrantOnChain, KeyLook, KeyProblem, OperatorOnChain, ProgramCheck, Raise,
     WEBSOCKET_DOWN_MAX, Wallet, view_of,
 };
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, BoundsOnChain, BudgetOnChain, Caps, ChainError,
-    ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyProblem, OperatorOnChain,
+    ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyLook, OperatorOnChain,
     SignatureStanding, SignedTransfer, UnsignedTransfer,
 };
 use purser_model::{AccountId, Address, CoSigned, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
@@ -217,6 +217,19 @@ pub trait BindChain: ReadChain {
     /// The operator's budgets, by their numbers. Not every node lists them.
     async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError>;
 
+    /// The operator's budgets at these addresses; what is no budget of it is left out.
+    async fn read_budgets_at(
+        &self,
+        operator: &Address,
+        budgets: &[Address],
+    ) -> Result<Vec<BudgetOnChain>, ChainError> {
+        let mut found = Vec::with_capacity(budgets.len());
+        for budget in budgets {
+            found.extend(self.read_budget(operator, budget).await?);
+        }
+        Ok(found)
+    }
+
     /// Gives a budget other caps than it was read with, and waits for the commitment. What they raise waits there for the operator's
     /// loosening delay, and whatever waited is dropped. `PolicyChanged`: it has other caps meanwhile.
     async fn set_budget(
@@ -262,10 +275,11 @@ pub trait BindChain: ReadChain {
 /// Looks at our own keys, and what they hold.
 #[async_trait]
 pub trait KeyChain: ReadChain {
-    /// Which of our keys cannot act, for these operators or at all, judged by the chain's present state.
-    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+    /// Which of our keys cannot act, for these operators or at all, and which of the operators are halted, by the chain's present
+    /// state.
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<KeyLook, ChainError> {
         let _ = operators;
-        Ok(Vec::new())
+        Ok(KeyLook::default())
     }
 
     /// Unix seconds by the chain's clock, from a node that answers now.

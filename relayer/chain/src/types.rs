@@ -301,6 +301,14 @@ pub enum KeyProblem {
     SignerUnavailable { address: Address, role: Authority },
 }
 
+/// The result of checking our keys against the operators' accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyLook {
+    pub problems: Vec<KeyProblem>,
+    /// The operators that are halted, with all of their accounts.
+    pub halted: Vec<(Address, HaltedBy)>,
+}
+
 /// How often a network's nodes were asked, and what our wallets hold.
 #[derive(Debug, Clone, Default)]
 pub struct ChainFigures {

@@ -9,16 +9,17 @@ use std::time::Duration;
 use self::halt_actions::name_halt_actions;
 use super::allowlist::resolve;
 use super::error::{Resource, ServiceError, from_chain};
+use super::last_seen::SeenAccount;
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use crate::Inside;
 use crate::acting::{tell, tell_made};
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
-use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain, OperatorOnChain};
+use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
     Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, Before,
-    BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, Operator, OperatorId, PolicyUpdate,
-    Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId,
+    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_store::StoreError;
 
@@ -56,6 +57,8 @@ pub struct AccountView {
     pub policy: Option<SpendingPolicy>,
     /// The budget that it pays through, as far as the chain answers.
     pub budget: Option<BudgetId>,
+    /// How this process saw it last, where the chain does not answer now.
+    pub seen: Option<Arc<SeenAccount>>,
 }
 
 /// Binds a cursor of the account list to its operator and filter.
@@ -181,6 +184,7 @@ impl Accounts {
             spent: Some(UsdcAmount::ZERO),
             policy: Some(policy),
             budget: None,
+            seen: None,
         })
     }
 
@@ -249,7 +253,7 @@ impl Accounts {
             self.inside.looks.read_agent(&self.inside.chains, operator, &account),
             window_now(&self.inside.chains, &self.inside.ambient, operator)
         )?;
-        let mut view = view(&on_chain, account, agent, (as_of, now));
+        let mut view = self.view((operator, on_chain.halted_by), account, agent, (as_of, now));
         name_halt_actions(&self.inside, operator.id, std::slice::from_mut(&mut view)).await?;
         Ok(view)
     }
@@ -279,6 +283,63 @@ impl Accounts {
             balance_usdc: agent.balance.into(),
             last_updated: self.inside.ambient.now(),
         })
+    }
+
+    /// Reads and remembers these accounts, of an operator that is halted so. Returns the budgets that they name.
+    pub(super) async fn look_at_many(
+        &self,
+        operator: &Operator,
+        halted_by: Option<HaltedBy>,
+        accounts: Vec<Account>,
+    ) -> Result<HashSet<BudgetId>, ServiceError> {
+        let as_of = self.inside.ambient.now();
+        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let agents = self.read_many(operator, &accounts).await?;
+        let mut budgets = HashSet::new();
+        for (account, agent) in accounts.into_iter().zip(agents) {
+            let id = account.id;
+            match agent {
+                Some(agent) => {
+                    budgets.extend(self.view((operator, halted_by), account, agent, (as_of, now)).budget)
+                }
+                None => self.inside.last_seen.forget_account(id),
+            }
+        }
+        Ok(budgets)
+    }
+
+    /// An account as it was just read, which is remembered.
+    fn view(
+        &self,
+        (operator, halted_by): (&Operator, Option<HaltedBy>),
+        account: Account,
+        agent: AgentOnChain,
+        (as_of, now): (Timestamp, i64),
+    ) -> AccountView {
+        let halt = Halt::of(halted_by, agent.halted_by);
+        let seen = SeenAccount {
+            at: as_of,
+            operator_id: operator.id,
+            network: operator.network,
+            status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
+            halt,
+            spent: agent.window.spent(now),
+            budget: agent.bounds().budget.map(BudgetId),
+            policy: agent.policy,
+        };
+        self.inside.last_seen.note_account(account.id, seen.clone());
+        AccountView {
+            account,
+            balance: agent.balance,
+            as_of,
+            status: Some(seen.status),
+            halt,
+            halt_action: None,
+            spent: Some(seen.spent),
+            policy: Some(seen.policy),
+            budget: seen.budget,
+            seen: None,
+        }
     }
 
     async fn read_many(
@@ -376,25 +437,5 @@ impl From<NotMade> for ServiceError {
         match not_made {
             NotMade::AddressTaken(error) | NotMade::Otherwise(error) => error,
         }
-    }
-}
-
-fn view(
-    on_chain: &OperatorOnChain,
-    account: Account,
-    agent: AgentOnChain,
-    (as_of, now): (Timestamp, i64),
-) -> AccountView {
-    let halt = Halt::of(on_chain.halted_by, agent.halted_by);
-    AccountView {
-        budget: agent.bounds().budget.map(BudgetId),
-        balance: agent.balance,
-        as_of,
-        status: Some(AccountStatus::from_paused(agent.policy.paused || halt.is_some())),
-        halt,
-        halt_action: None,
-        spent: Some(agent.window.spent(now)),
-        policy: Some(agent.policy),
-        account,
     }
 }

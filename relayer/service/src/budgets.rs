@@ -12,7 +12,7 @@ use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
-    Before, BudgetId, Cursor, Invalid, Limit, Operator, OperatorId, Page, PageRequest, Timestamp,
+    Before, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page, PageRequest, Timestamp,
     UpdateBudget, UsdcAmount,
 };
 use purser_policy::SpendWindow;
@@ -41,6 +41,16 @@ pub struct BudgetView {
     pub daily: LimitUse,
     pub month: LimitUse,
     pub pending: Option<PendingCaps>,
+}
+
+/// A budget as the chain last showed it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenBudget {
+    /// When it was read.
+    pub at: Timestamp,
+    pub operator_id: OperatorId,
+    pub network: Network,
+    pub view: BudgetView,
 }
 
 /// Caps that wait.
@@ -150,11 +160,19 @@ impl Budgets {
         let read = chain.read_budgets(&operator.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
+        let before = self.last_seen(operator).iter().map(|seen| seen.view.id).collect();
+        self.inside.last_seen.note_budgets(operator, &before, &views, self.inside.ambient.now());
         let rows_max = request.limit.get() as usize + 1;
-        let rest = found.iter().filter(|budget| after.is_none_or(|after| budget.number > after));
-        let rows = rest.take(rows_max).map(|budget| BudgetView::of(budget, now)).collect();
+        let rest = views.into_iter().filter(|budget| after.is_none_or(|after| budget.number > after));
+        let rows = rest.take(rows_max).collect();
         let filter = budgets_filter(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.number.to_string())))
+    }
+
+    /// How this process saw the operator's budgets last, by their numbers: for pages while the chain does not answer.
+    pub fn last_seen(&self, operator: &Operator) -> Vec<SeenBudget> {
+        self.inside.last_seen.budgets_of(operator.id)
     }
 
     /// NotFound: it is not there, or another operator's.

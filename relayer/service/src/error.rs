@@ -163,7 +163,7 @@ impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::QuotaExceeded(exceeded) => Self::QuotaExceeded(exceeded),
-            StoreError::Unavailable { .. } | StoreError::NoRoom => {
+            StoreError::Unavailable { .. } | StoreError::DiskFull(_) | StoreError::NoRoom => {
                 tracing::warn!(%error, "the database is unavailable");
                 Self::StoreUnavailable
             }

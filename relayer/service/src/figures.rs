@@ -10,6 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_BYTES;
+use super::watch::Watch;
 use super::{Services, Signers, Transfers};
 use crate::Inside;
 use purser_chain::{ChainFigures, MethodCount};
@@ -42,11 +43,12 @@ pub(super) struct Figures {
     inside: Arc<Inside>,
     transfers: Transfers,
     signers: Signers,
+    watch: Watch,
 }
 
 impl Figures {
-    pub fn new(inside: Arc<Inside>, transfers: Transfers, signers: Signers) -> Self {
-        Self { inside, transfers, signers }
+    pub fn new(inside: Arc<Inside>, transfers: Transfers, signers: Signers, watch: Watch) -> Self {
+        Self { inside, transfers, signers, watch }
     }
 }
 
@@ -65,6 +67,7 @@ impl Collector for Figures {
             .collect();
         let encoder = &mut encoder;
         self.encode_process(encoder)?;
+        self.encode_conditions(encoder)?;
         self.encode_database(encoder)?;
         self.encode_networks(encoder, &chains)?;
         encode_nodes(encoder, &chains)
@@ -83,6 +86,19 @@ impl Figures {
             "Tasks that run and must not end before the stop",
             tasks.map(|(task, kept)| ([("task", task)], kept.running)),
         )
+    }
+
+    /// Those that no other metric tells of, as the last look found them.
+    fn encode_conditions(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let counts = self.watch.counts().into_iter();
+        let counted = counts.filter(|((condition, _), _)| condition.series().is_empty());
+        let rows = counted.map(|((condition, network), count)| {
+            let network = network.map(|network| ("network", network.as_str()));
+            (Vec::from_iter([("condition", condition.as_str())].into_iter().chain(network)), count)
+        });
+        let about =
+            "How many operators, accounts, budgets, webhooks, payments or parts need attention for this";
+        gauges(encoder, "purser_conditions", about, rows)
     }
 
     fn encode_database(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {

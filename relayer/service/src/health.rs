@@ -10,6 +10,7 @@ use super::Signers;
 use super::part::Part;
 use crate::Inside;
 use purser_model::Network;
+use purser_store::StoreError;
 
 /// How long a part may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -108,8 +109,12 @@ impl Health {
             timeout(PATIENCE, self.inside.store.upkeep.probe_reading()),
         );
         let mut problems = Vec::new();
-        if !matches!(written, Ok(Ok(()))) {
-            problems.push("database: takes no writes".to_owned());
+        match written {
+            Ok(Ok(())) => {}
+            Ok(Err(StoreError::DiskFull(_))) => {
+                problems.push("database: takes no writes, its disk is full".to_owned());
+            }
+            Ok(Err(_)) | Err(_) => problems.push("database: takes no writes".to_owned()),
         }
         if !matches!(read, Ok(Ok(()))) {
             problems.push("database: cannot be read".to_owned());

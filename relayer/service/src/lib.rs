@@ -13,6 +13,7 @@ mod approvals;
 mod budgets;
 mod cleaning;
 mod co_signatures;
+mod conditions;
 mod denials;
 mod error;
 mod events;
@@ -25,6 +26,7 @@ mod health;
 mod history;
 mod key_uses;
 mod keys;
+mod last_seen;
 mod limit_looks;
 mod many;
 mod part;
@@ -40,6 +42,7 @@ mod stops;
 mod streams;
 mod transfers;
 mod turns;
+mod watch;
 mod webhooks;
 
 use std::sync::Arc;
@@ -52,8 +55,9 @@ pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, budgets_filter,
+    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, SeenBudget, budgets_filter,
 };
+pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
@@ -64,6 +68,7 @@ pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderK
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{Keys, NewKey, keys_filter, make_key};
+pub use self::last_seen::SeenAccount;
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
@@ -86,8 +91,10 @@ pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
+use self::last_seen::LastSeen;
 use self::stops::Stops;
 use self::transfers::{TransferObserver, TransferViews};
+use self::watch::Watch;
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
@@ -107,6 +114,8 @@ pub(crate) struct Inside {
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
     pub looks: Looks,
+    /// What reads of the chain last showed.
+    pub last_seen: LastSeen,
     pub quotas: Quotas,
     pub metrics: Metrics,
 }
@@ -150,6 +159,7 @@ pub struct Services {
     figures: Figures,
     cleaning: Cleaning,
     stops: Stops,
+    watch: Watch,
     co_signatures: CoSignatures,
     pub tasks: Tasks,
     pub accounts: Accounts,
@@ -180,7 +190,8 @@ impl Services {
     /// No task runs yet; see [`Services::reconcile`].
     pub fn new(setup: Setup) -> Self {
         let Setup { store, chains, tasks, ambient, looks, quotas, metrics, webhooks: hooks, .. } = setup;
-        let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, quotas, metrics });
+        let last_seen = LastSeen::default();
+        let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, last_seen, quotas, metrics });
         let of = || inside.clone();
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
@@ -201,11 +212,11 @@ impl Services {
         let views = TransferViews::new(of(), setup.approval_links.clone());
         let transfers =
             Transfers::new(of(), path.clone(), setup.transfer_deadline, setup.pending, views.clone());
+        let (accounts, health) = (Accounts::new(of()), Health::new(of(), signers.clone()));
+        let watch = Watch::new(of(), health.clone(), signers.clone(), accounts.clone());
         Self {
-            figures: Figures::new(of(), transfers.clone(), signers.clone()),
-            health: Health::new(of(), signers.clone()),
+            figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),
             cleaning: Cleaning::new(of(), setup.retention),
-            accounts: Accounts::new(of()),
             many: Many::new(of(), policies.clone(), halts.clone()),
             approvals: Approvals::new(of(), views, path, co_signatures.clone(), setup.approval_links),
             budgets: Budgets::new(of()),
@@ -220,15 +231,18 @@ impl Services {
             streams: Streams::new(of(), keys.clone()),
             webhooks: Webhooks::new(of(), hooks, events.clone()),
             tasks: inside.tasks.clone(),
+            accounts,
             actions,
             co_signatures,
             events,
             halts,
+            health,
             keys,
             policies,
             signers,
             stops,
             transfers,
+            watch,
         }
     }
 
@@ -253,6 +267,17 @@ impl Services {
                 }
             }
         });
+    }
+
+    /// Starts counting conditions for the metrics, at once and then every so often.
+    pub fn watch(&self, every: Duration) {
+        self.watch.run(every);
+    }
+
+    /// One look at the conditions.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn look_at_conditions(&self) {
+        self.watch.look().await;
     }
 
     /// One pass over what is deleted by its age, or with something else.

@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout};
 
 use super::part::Part;
 use crate::Inside;
-use purser_chain::{Authority, ChainFigures, KeyProblem};
-use purser_model::{Address, Network, OpenDefence, Operator};
+use purser_chain::{Authority, ChainFigures, KeyLook, KeyProblem};
+use purser_model::{Address, HaltedBy, Network, OpenDefence, Operator};
 
 /// How long a page waits for an operator's account.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,6 +31,8 @@ struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
     /// How many operators were checked.
     operators: HashMap<Network, usize>,
+    /// The operators that are halted. A network that is not in it was not read yet.
+    halted: HashMap<Network, HashMap<Address, HaltedBy>>,
     looked_at: Option<Instant>,
     said_at: Option<Instant>,
 }
@@ -139,6 +141,16 @@ impl Signers {
         operators.collect::<BTreeSet<Address>>().len()
     }
 
+    /// How many operators of a network were halted at the last check. `None`: they were not read yet.
+    pub(super) fn halted(&self, network: Network) -> Option<usize> {
+        Some(self.known().halted.get(&network)?.len())
+    }
+
+    /// Whose key halted this operator, by the last check. `None`: it was not read yet.
+    pub(super) fn halt_of(&self, operator: &Operator) -> Option<Option<HaltedBy>> {
+        Some(self.known().halted.get(&operator.network)?.get(&operator.address).copied())
+    }
+
     /// Checks the keys, if it is time.
     pub(super) async fn look(&self) {
         let now = Instant::now();
@@ -160,7 +172,10 @@ impl Signers {
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
             self.known().operators.insert(network, addresses.len());
             match parts.chain.look_at_keys(&addresses).await {
-                Ok(found) => problems.extend(found.into_iter().map(|problem| (network, problem))),
+                Ok(KeyLook { problems: found, halted }) => {
+                    self.known().halted.insert(network, halted.into_iter().collect());
+                    problems.extend(found.into_iter().map(|problem| (network, problem)));
+                }
                 // Keep the known problems: they may persist.
                 Err(error) => {
                     tracing::debug!(%network, %error, "cannot check keys; retrying later");

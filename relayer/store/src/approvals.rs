@@ -4,7 +4,7 @@ use super::query::{Sql, sql};
 use super::stored::{Below, OrEmpty};
 use super::transfer_row::COLUMNS;
 use super::{StoreError, Transaction, Transfers};
-use purser_model::{ApprovalFilter, ApprovalState, OperatorId, Transfer, TransferId};
+use purser_model::{ApprovalFilter, ApprovalState, Network, OperatorId, Timestamp, Transfer, TransferId};
 
 /// How many transfers may wait for a person at once, of an account and of an operator.
 const PENDING_OF_ACCOUNT_MAX: u64 = 10;
@@ -38,6 +38,18 @@ impl Transfers {
              ORDER BY transfer_id DESC LIMIT {rows_max}",
             columns = COLUMNS, operator, below = Below(after), account = OrEmpty(filter.account),
             is_in_state = Sql(is_in_state), rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// For metrics: how many transfers of each network have waited for a person since then, or longer.
+    pub async fn count_approvals_since(&self, since: Timestamp) -> Result<Vec<(Network, u64)>, StoreError> {
+        // Ids begin with the time of their requests.
+        sql! {
+            "SELECT network, COUNT(*) FROM transfers
+             WHERE state = 'claimed' AND message IS NOT NULL AND transfer_id < {lowest} GROUP BY network",
+            lowest = TransferId::with_tag(since, 0, 0)
         }
         .fetch_all(self.lister())
         .await

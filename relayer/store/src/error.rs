@@ -9,21 +9,17 @@ const CONTENTION_CODES: [&str; 2] = ["40001", "40P01"];
 
 /// Postgres' code classes for a server that is unavailable: connections, resources, interventions, the system.
 const UNAVAILABLE_CLASSES: [&str; 4] = ["08", "53", "57", "58"];
+/// Its disk has no room.
+const DISK_FULL: &str = "53100";
 /// It has as many connections as it takes, in all or for this user.
 const TOO_MANY_CONNECTIONS: &str = "53300";
 /// A standby was asked to write.
 const READ_ONLY: &str = "25006";
 /// A statement exceeded the server's time limit.
 const STATEMENT_TIMED_OUT: &str = "57014";
-/// SQLite's codes for an unusable file: busy, locked, read-only, I/O error, full, cannot be opened.
-const UNAVAILABLE_CODES: [i32; 6] = [
-    ffi::SQLITE_BUSY,
-    ffi::SQLITE_LOCKED,
-    ffi::SQLITE_READONLY,
-    ffi::SQLITE_IOERR,
-    ffi::SQLITE_FULL,
-    ffi::SQLITE_CANTOPEN,
-];
+/// SQLite's codes for an unusable file: busy, locked, read-only, I/O error, cannot be opened.
+const UNAVAILABLE_CODES: [i32; 5] =
+    [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR, ffi::SQLITE_CANTOPEN];
 const ALREADY_THERE_CODES: [i32; 2] = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
 
 /// Why the database failed a call.
@@ -46,6 +42,9 @@ pub enum StoreError {
     /// The database is unavailable. A write may have taken effect.
     #[error("the database is unavailable: {problem}")]
     Unavailable { problem: String, is_connection_lost: bool },
+    /// There is no room left on the database's disk. A write has not taken effect.
+    #[error("the database's disk is full: {0}")]
+    DiskFull(String),
     /// The server has as many connections as it takes, and none of them is ours.
     #[error("the database has no room for another connection")]
     NoRoom,
@@ -103,6 +102,8 @@ impl StoreError {
             Self::Contended
         } else if code == TOO_MANY_CONNECTIONS {
             Self::NoRoom
+        } else if code == DISK_FULL {
+            Self::DiskFull(error.to_string())
         } else if code == STATEMENT_TIMED_OUT {
             Self::Unavailable { problem: error.to_string(), is_connection_lost: false }
         } else if is_unavailable || code == READ_ONLY {
@@ -143,6 +144,8 @@ impl From<rusqlite::Error> for StoreError {
         if ALREADY_THERE_CODES.contains(&failed.extended_code) {
             Self::AlreadyThere
         // The lowest byte of an extended code is its primary code.
+        } else if failed.extended_code & 0xff == ffi::SQLITE_FULL {
+            Self::DiskFull(error.to_string())
         } else if UNAVAILABLE_CODES.contains(&(failed.extended_code & 0xff)) {
             Self::unavailable(error)
         } else {

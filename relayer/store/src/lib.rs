@@ -91,6 +91,7 @@ mod tests;
 use parking_lot::Mutex;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -141,6 +142,8 @@ pub struct OpenDatabase {
     /// What this process has just written for webhooks.
     outbox: Outbox,
     looked_at: Mutex<LookedAt>,
+    /// A write found the disk full, and none has shown since that there is room.
+    disk_was_full: AtomicBool,
     waits: Histograms,
 }
 
@@ -235,8 +238,8 @@ impl Store {
         let waits = Family::new_with_constructor(wait_seconds as fn() -> Histogram);
         let pools = Pools::open(url, &waits).await?;
         let holder = format!("{:032x}", rand::random::<u128>()).into();
-        let opened =
-            OpenDatabase { pools, holder, outbox: Outbox::default(), looked_at: Mutex::default(), waits };
+        let (outbox, looked_at, disk_was_full) = Default::default();
+        let opened = OpenDatabase { pools, holder, outbox, looked_at, disk_was_full, waits };
         Ok(Database(Arc::new(opened)).into())
     }
 
@@ -297,13 +300,20 @@ impl Database {
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
-        for tries in 1..TRIES_MAX {
+        let mut tries = 1;
+        let done = loop {
             match self.pools.write(work.clone(), turn).await {
-                Err(StoreError::Contended) => tokio::time::sleep(RETRY_PAUSE * tries).await,
-                done => return done,
+                Err(StoreError::Contended) if tries < TRIES_MAX => {
+                    tokio::time::sleep(RETRY_PAUSE * tries).await;
+                    tries += 1;
+                }
+                done => break done,
             }
+        };
+        if let Err(StoreError::DiskFull(_)) = &done {
+            self.disk_was_full.store(true, Ordering::Relaxed);
         }
-        self.pools.write(work, turn).await
+        done
     }
 
     fn writer(&self) -> Target<'_> {

@@ -15,7 +15,9 @@ impl From<StoreError> for LedgerError {
             StoreError::Superseded => Self::Superseded,
             StoreError::TooManyApprovals => Self::TooManyApprovals,
             StoreError::WrongState(wrong) => Self::WrongState(wrong),
-            StoreError::Unavailable { .. } | StoreError::NoRoom => Self::Unavailable(error.to_string()),
+            StoreError::Unavailable { .. } | StoreError::DiskFull(_) | StoreError::NoRoom => {
+                Self::Unavailable(error.to_string())
+            }
             error => Self::Failed(error.to_string()),
         }
     }

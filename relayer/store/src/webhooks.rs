@@ -7,8 +7,8 @@ use super::stored::{Below, OrEmpty};
 use super::{Database, StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
-    DisabledReason, EndpointHealth, OperatorId, SealedSecret, Subscription, Timestamp, Webhook, WebhookId,
-    WebhookStatus,
+    DisabledReason, EndpointHealth, Network, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
+    WebhookId, WebhookStatus,
 };
 
 /// The columns of a [`Webhook`].
@@ -151,6 +151,17 @@ impl Webhooks {
         sql! {"SELECT webhook_id, secret FROM webhooks ORDER BY webhook_id DESC LIMIT {rows_max}", rows_max}
             .fetch_all(self.lister())
             .await
+    }
+
+    /// For metrics: how many enabled webhooks of each network have answered no attempt since they last answered one.
+    pub async fn count_failing_webhooks(&self) -> Result<Vec<(Network, u64)>, StoreError> {
+        sql! {
+            "SELECT network, COUNT(*) FROM webhooks
+                 JOIN operators ON operators.operator_id = webhooks.operator_id
+             WHERE status = 'enabled' AND failing_since IS NOT NULL GROUP BY network"
+        }
+        .fetch_all(self.lister())
+        .await
     }
 
     /// Up to `rows_max` webhooks of the operator, newest first, starting after `after`.

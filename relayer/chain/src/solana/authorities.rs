@@ -7,8 +7,8 @@ use crate::sign::signer::{Signer, address};
 use crate::sign::signing::CallSigners;
 use crate::solana::SolanaChain;
 use crate::{
-    Authority, ChainError, ChainFault, ChainFigures, KeyChain, KeyProblem, OperatorOnChain, ReadChain,
-    UnsignedTransfer, Wallet,
+    Authority, ChainError, ChainFault, ChainFigures, KeyChain, KeyLook, KeyProblem, OperatorOnChain,
+    ReadChain, UnsignedTransfer, Wallet,
 };
 use async_trait::async_trait;
 use purser_model::{Address, OpenDefence};
@@ -23,13 +23,13 @@ pub(super) const LAMPORTS_LOW: u64 = 10_000_000;
 
 #[async_trait]
 impl KeyChain for SolanaChain {
-    async fn look_at_keys(&self, operators: &[Address]) -> Result<Vec<KeyProblem>, ChainError> {
+    async fn look_at_keys(&self, operators: &[Address]) -> Result<KeyLook, ChainError> {
         let ours = self.signers.policy.iter().map(|signer| (signer, Authority::Policy));
         let ours: Vec<_> =
             ours.chain(self.signers.transfer.iter().map(|signer| (signer, Authority::Transfer))).collect();
         futures::future::join_all(ours.iter().map(|(signer, _)| signer.look())).await;
         let room = ACCOUNTS_MAX.saturating_sub(self.payers.keys().len()).max(1);
-        let mut problems = Vec::new();
+        let (mut problems, mut halted) = (Vec::new(), Vec::new());
         let batches = operators.chunks(room).chain(operators.is_empty().then_some(operators));
         for batch in batches {
             let keys: Vec<Pubkey> = batch.iter().map(to_pubkey).collect();
@@ -39,6 +39,7 @@ impl KeyChain for SolanaChain {
                     .as_ref()
                     .and_then(|account| decode::operator(&self.instructions.0.program, key, account));
                 problems.extend(found.iter().flat_map(|operator| self.not_named(operator)));
+                halted.extend(found.and_then(|operator| Some((operator.address, operator.halted_by?))));
             }
         }
         let fee = transfer_fee("", 1, self.prices.bounds().least);
@@ -54,7 +55,7 @@ impl KeyChain for SolanaChain {
             let address = Address::from_bytes(signer.public_key());
             KeyProblem::SignerUnavailable { address, role }
         }));
-        Ok(problems)
+        Ok(KeyLook { problems, halted })
     }
 
     async fn read_time(&self) -> Result<i64, ChainFault> {

@@ -31,6 +31,15 @@ impl BindChain for SolanaChain {
         Ok(budgets)
     }
 
+    async fn read_budgets_at(
+        &self,
+        operator: &Address,
+        budgets: &[Address],
+    ) -> Result<Vec<BudgetOnChain>, ChainError> {
+        let keys: Vec<Pubkey> = budgets.iter().map(to_pubkey).collect();
+        self.budgets(operator, &keys).await
+    }
+
     async fn set_budget(
         &self,
         operator: &OperatorOnChain,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::name_halt_actions;
-use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter, view};
+use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter};
 use crate::error::ServiceError;
 use crate::reads::{read_operator, window_now};
 use purser_chain::OperatorOnChain;
@@ -22,8 +22,9 @@ const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
 
 impl Accounts {
     /// The operator's accounts, newest first. The status comes from the chain, not the database, so a filtered page may
-    /// be short while more accounts follow. When the chain does not answer, every account is shown as it was last seen,
-    /// without its policy: whether it may pay is not known then, and no filter leaves it out.
+    /// be short while more accounts follow. When the chain does not answer, every account is shown with its last known
+    /// balance and without its policy: whether it may pay is not known then, and no filter leaves it out. How this process saw it
+    /// last is beside that.
     pub async fn list(
         &self,
         operator: &Operator,
@@ -100,7 +101,8 @@ impl Accounts {
             for (index, (account, agent)) in rows.into_iter().zip(agents).enumerate() {
                 after = Some(account.place());
                 let Some(agent) = agent else { continue };
-                let view = view(on_chain, account, agent, (as_of, now));
+                let of = (operator, on_chain.halted_by);
+                let view = self.view(of, account, agent, (as_of, now));
                 if status.is_none_or(|status| view.status == Some(status)) {
                     items.push(view);
                 }
@@ -139,6 +141,7 @@ impl Accounts {
         });
         Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
             status: Some(account.status).filter(|status| *status == AccountStatus::Paused),
+            seen: self.inside.last_seen.account(account.id),
             account,
             balance,
             as_of,

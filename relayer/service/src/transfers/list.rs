@@ -47,6 +47,11 @@ impl Transfers {
         Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(DAY_SECONDS))
     }
 
+    /// The time by the service's clock.
+    pub fn now(&self) -> Timestamp {
+        self.inside.ambient.now()
+    }
+
     /// What each account paid in each of the days that begin at `days`, over the newest `rows_max` transfers that settled in each.
     pub async fn paid_by_day(
         &self,

@@ -53,8 +53,7 @@ pub struct AccountResponse {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, halt_action, spent: _, policy, budget: _ } =
-            view;
+        let AccountView { account, balance, as_of, status, halt, halt_action, policy, .. } = view;
         Self {
             account_id: account.id,
             name: account.name,

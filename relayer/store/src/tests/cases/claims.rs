@@ -398,3 +398,24 @@ async fn an_account_and_an_operator_have_so_many_transfers_that_wait_for_a_perso
     let more = asks(&fixture.account, number + 1).await;
     assert!(matches!(more, Err(StoreError::TooManyApprovals)), "1,000 of the operator: {more:?}");
 }
+
+#[tokio::test]
+async fn payments_that_have_waited_long_for_a_person_are_counted_for_their_network() {
+    let Some(fixture) = fixture().await else { return };
+    let waiting =
+        async |since| fixture.store.transfers.count_approvals_since(at(since)).await.expect("counted");
+    for (tag, seconds) in [(1, 0), (2, 100)] {
+        let NewTransfer { transfer, .. } = fixture.transfer(0, &tag.to_string());
+        let asked = ApprovalWanted::new(rejection(RejectionReason::SingleLimitExceeded), at(seconds));
+        let transfer = Transfer { id: TransferId::with_tag(at(seconds), 0, tag), ..transfer };
+        let new = NewTransfer { next: TransferState::PendingApproval(asked), ..new_transfer(transfer) };
+        assert!(is_new(
+            &fixture.store.transfers.claim_transfer(&new, clock(seconds)).await.expect("claimed")
+        ));
+    }
+    // One that does not wait.
+    fixture.claim_new(&fixture.transfer(3, "c"), 0).await;
+    assert_eq!(waiting(0).await, []);
+    assert_eq!(waiting(50).await, [(fixture.operator.network, 1)]);
+    assert_eq!(waiting(101).await, [(fixture.operator.network, 2)]);
+}

@@ -212,6 +212,8 @@ async fn attempts_are_kept_with_the_state_of_the_delivery() {
     assert_eq!(store.deliveries.find_next_due(at(2)).await.expect("read"), Some(at(31)));
     let health = store.webhooks.find_any_webhook(webhook.id).await.expect("read").expect("there").health;
     assert_eq!(health, EndpointHealth { failures: 1, failing_since: Some(at(1)) });
+    let failing = async || store.webhooks.count_failing_webhooks().await.expect("counted");
+    assert_eq!(failing().await, [(fixture.operator.network, 1)]);
     let [second] = &takes(store, &webhook, 31, 9).await[..] else { panic!("one is due") };
     assert_eq!(second.failures, 1);
     // Its lease expires, another takes it and fails. The late success counts; a late failure would not.
@@ -225,6 +227,7 @@ async fn attempts_are_kept_with_the_state_of_the_delivery() {
         "the holder's failure counts"
     );
     store.deliveries.mark_attempts(&[made(second, 204, 64)]).await.expect("written");
+    assert_eq!(failing().await, []);
     let [delivery] = &deliveries(&fixture, &webhook, Some(DeliveryStatus::Delivered)).await[..] else {
         panic!("one is delivered")
     };
