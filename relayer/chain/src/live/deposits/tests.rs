@@ -126,8 +126,8 @@ async fn each_thousand_has_a_connection_of_its_own() {
         })
     };
     deposits.watch(accounts(0..1_000));
-    assert_eq!(deposits.sockets.lock().unwrap().len(), 1);
+    assert_eq!(deposits.sockets.lock().len(), 1);
     deposits.watch(accounts(0..2_001));
-    assert_eq!(deposits.sockets.lock().unwrap().len(), 3);
+    assert_eq!(deposits.sockets.lock().len(), 3);
     deposits.tasks.stop.cancel();
 }

@@ -58,7 +58,7 @@ async fn nodes_are_asked_about_what_is_written_and_the_last_price_outlasts_their
     impl Transport for Market {
         async fn call(&self, method: &'static str, params: Value) -> Result<Value, CallError> {
             assert_eq!(method, "getRecentPrioritizationFees");
-            let mut asked = self.0.lock().expect("lock");
+            let mut asked = self.0.lock();
             asked.push(params);
             match asked.len() {
                 1 => Ok(json!([{ "slot": 1, "prioritizationFee": 42 }])),
@@ -80,7 +80,7 @@ async fn nodes_are_asked_about_what_is_written_and_the_last_price_outlasts_their
     prices.writes([account]);
     prices.look(&rpc).await.expect("looked");
     assert_eq!(prices.now(), 42);
-    assert_eq!(market.0.lock().expect("lock")[0], json!([[account.to_string()]]));
+    assert_eq!(market.0.lock()[0], json!([[account.to_string()]]));
     prices.look(&rpc).await.expect_err("a node that fails");
     assert_eq!(prices.now(), 42);
 }

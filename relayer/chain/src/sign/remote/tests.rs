@@ -76,8 +76,8 @@ impl Vault {
             }
             let mut body = vec![0; length];
             stream.read_exact(&mut body).await.expect("a body");
-            self.asked.lock().expect("a lock").push(asked.clone());
-            let mood = *self.mood.lock().expect("a lock");
+            self.asked.lock().push(asked.clone());
+            let mood = *self.mood.lock();
             if mood == Mood::Hangs {
                 std::future::pending::<()>().await;
             }
@@ -89,7 +89,7 @@ impl Vault {
     }
 
     fn answer(&self, asked: &str, token: &str, body: &[u8], mood: Mood) -> (u16, Value) {
-        if mood == Mood::Fails || token != *self.token.lock().expect("a lock") {
+        if mood == Mood::Fails || token != *self.token.lock() {
             return (if mood == Mood::Fails { 503 } else { 403 }, json!({ "errors": ["no"] }));
         }
         match asked {
@@ -114,11 +114,11 @@ impl Vault {
     }
 
     fn is(&self, mood: Mood) {
-        *self.mood.lock().expect("a lock") = mood;
+        *self.mood.lock() = mood;
     }
 
     fn times_asked(&self, what: &str) -> usize {
-        self.asked.lock().expect("a lock").iter().filter(|asked| asked.contains(what)).count()
+        self.asked.lock().iter().filter(|asked| asked.contains(what)).count()
     }
 }
 
@@ -206,7 +206,7 @@ async fn a_token_that_was_renewed_is_taken_up_after_the_first_refusal() {
     let signer = signer(&url, vault.keypair.pubkey(), token_file(&folder, "first"));
     let message = message(vault.keypair.pubkey());
     signer.sign(&message).await.expect("signed");
-    *vault.token.lock().expect("a lock") = "second".into();
+    *vault.token.lock() = "second".into();
     token_file(&folder, "second");
     signer.sign(&message).await.expect_err("the old one");
     signer.sign(&message).await.expect("the new one");
