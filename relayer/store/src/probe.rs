@@ -40,11 +40,11 @@ impl Upkeep {
         self.write(move |tx| {
             async move {
                 for filler in &fillers {
-                    sql! {"INSERT INTO probes (probe, probed_at) VALUES ({filler}, {now})", filler, now}
+                    sql! {"INSERT INTO marks (name, at) VALUES ({filler}, {now})", filler, now}
                         .run(&mut *tx)
                         .await?;
                 }
-                sql! {"DELETE FROM probes WHERE probe IN ({fillers})", fillers = Each(&fillers)}.run(tx).await
+                sql! {"DELETE FROM marks WHERE name IN ({fillers})", fillers = Each(&fillers)}.run(tx).await
             }
             .boxed()
         })

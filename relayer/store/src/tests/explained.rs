@@ -30,9 +30,10 @@ const LARGE: [&str; 11] = [
     "denials",
 ];
 /// Indexes that hold only rows with work left to do.
-const OF_WHAT_IS_OPEN: [&str; 7] = [
+const OF_WHAT_IS_OPEN: [&str; 8] = [
     "ledgers_unplaced",
     "transfers_unfinished",
+    "transfers_pending_approval",
     "transfers_undenied",
     "deliveries_due",
     "deliveries_next",
