@@ -85,7 +85,8 @@ impl Transfer {
         asked_at.saturating_sub(IDEMPOTENCY_SECONDS)
     }
 
-    /// The same of payments whose bytes name a second after this one: they were made five minutes before that second at the earliest.
+    /// Payments with its tag whose bytes name a second after this one were made after [`Self::paid_after`]: the program takes bytes
+    /// at most five minutes early.
     pub fn asked_after(&self) -> i64 {
         self.paid_after().saturating_add(REQUEST_AHEAD_SECONDS)
     }

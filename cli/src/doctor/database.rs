@@ -118,7 +118,7 @@ pub(super) async fn look_at(
     Ok((operators?, accounts))
 }
 
-/// Whether it takes writes that need room on its disk.
+/// Checks that the database takes writes which need room on its disk.
 async fn look_for_room(store: &Store, place: &str, findings: &mut Findings) -> Result<()> {
     let probed = timeout(PATIENCE, store.upkeep.probe_room(Ambient::of(store).now())).await;
     match probed.unwrap_or_else(|_| Err(StoreError::unavailable("no answer within 10 s"))) {

@@ -49,14 +49,14 @@ impl Attention {
     }
 }
 
-/// What is said where nothing needs attention.
+/// The text where nothing needs attention.
 pub fn all_clear() -> String {
     let said = Condition::ALL.iter().map(|condition| condition.all_clear());
     let said: Vec<&str> = said.filter(|said| !said.is_empty()).collect();
     format!("Nothing does: {}.", said.join(", "))
 }
 
-/// What may be true of one account.
+/// The conditions of one account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Concern {
     Halted,
@@ -92,7 +92,7 @@ impl Concern {
         }
     }
 
-    /// What is said of this account, if it is true of it, or was when the chain answered last.
+    /// The line about this account, if the condition holds, or held when the chain last answered.
     fn of(self, account: &AccountView, webhooks: &[Webhook]) -> Option<String> {
         let name = account.account.name.as_str();
         let last = account.seen.as_ref();
