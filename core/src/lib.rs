@@ -71,8 +71,7 @@ pub use new_transfer::{
     AskedTransfer, ClaimClock, DUPLICATE_WITHIN, Duplicates, KeyUse, NewTransfer, OtherSender, RefusalLimits,
 };
 pub use outside::{
-    Chain, Clock, GivesBack, Ledger, LedgerError, Marked, Observer, Outside, Room, Signer, Tasks, Work,
-    agreed_now,
+    Chain, Clock, GivesBack, Ledger, LedgerError, Observer, Outside, Room, Signer, Tasks, Work, agreed_now,
 };
 pub use path::{
     Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,

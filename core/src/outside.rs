@@ -39,14 +39,6 @@ pub enum LedgerError {
     Failed(String),
 }
 
-/// A transfer that was just moved on.
-#[derive(Debug, Clone)]
-pub struct Marked {
-    pub transfer: Transfer,
-    /// Whether somebody watches its account's balance.
-    pub is_watched: bool,
-}
-
 /// What becomes of the idempotency key of a transfer that is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GivesBack {
@@ -83,7 +75,7 @@ pub trait Ledger: Send + Sync + 'static {
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError>;
+    ) -> Result<Transfer, LedgerError>;
 
     /// Fails a transfer like `mark` and gives its key back, in one transaction: while a transfer is under way, nobody else may
     /// begin under its key.
@@ -93,7 +85,7 @@ pub trait Ledger: Send + Sync + 'static {
         failed: TransferState,
         gives_back: GivesBack,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError>;
+    ) -> Result<Transfer, LedgerError>;
 
     /// The payer's newest payment with `tag` whose bytes name a second after `asked_after`, if our records hold one. The program holds
     /// that second to its own clock; the date of a payment is what one node says.
@@ -253,11 +245,8 @@ pub trait Observer: Send + Sync + 'static {
     /// A balance that was read before a payment.
     async fn balance_read(&self, payer: &Payer, balance: UsdcAmount, read_at: Timestamp);
 
-    /// A payment has changed a balance that somebody watches.
-    fn balance_changed(&self, payer: &Payer);
-
-    /// A payment has used up part of the payer's limits.
-    fn limits_used(&self, payer: &Payer);
+    /// A payment has changed the payer's balance and used up part of its limits.
+    fn paid(&self, payer: &Payer);
 }
 
 /// Work that runs to its end though nobody waits for it.

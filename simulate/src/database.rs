@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser_core::{
-    Claim, ClaimClock, GivesBack, IdempotencyKey, KeyUse, LedgerError, Marked, NewTransfer, PaymentMade,
+    Claim, ClaimClock, GivesBack, IdempotencyKey, KeyUse, LedgerError, NewTransfer, PaymentMade,
     PaymentMeans, Reuse, SignedTransfer, Timestamp, Transfer, TransferState, UsedKey,
 };
 
@@ -114,7 +114,7 @@ impl Database {
         before: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         let row = self.rows.iter_mut().find(|row| row.transfer.id == before.id);
         let row =
             row.filter(|row| is_same(&row.transfer.state, &before.state)).ok_or(LedgerError::Superseded)?;
@@ -150,7 +150,7 @@ impl Database {
             self.history.entry(settlement.signature.clone()).or_insert(entry);
         }
         row.transfer = before.moved(next, now);
-        Ok(Marked { transfer: row.transfer.clone(), is_watched: false })
+        Ok(row.transfer.clone())
     }
 
     /// A payment was read on the chain: it is added, and settles the transfer that it pays. False: it contradicts one.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError, Marked, Network,
+    AccountId, Address, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError, Network,
     NewTransfer, OperatorId, Payer, PaymentMade, Timestamp, Transfer, TransferId, TransferState, UsedKey,
 };
 
@@ -87,10 +87,10 @@ impl Ledger for SimLedger {
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         let marked = self.call("mark", |database| database.mark(transfer, next, now)).await?;
         self.world.tell(|| {
-            let Transfer { id, state, .. } = &marked.transfer;
+            let Transfer { id, state, .. } = &marked;
             let more = match state {
                 TransferState::Failed(failure) => format!(": {}", failure.code.as_str()),
                 TransferState::Signed(signed) => format!(" as transaction {}", signed.signature),
@@ -111,7 +111,7 @@ impl Ledger for SimLedger {
         failed: TransferState,
         gives_back: GivesBack,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         let give_up = |database: &mut Database| {
             let marked = database.mark(transfer, failed, now)?;
             database.release(transfer, gives_back);

@@ -51,9 +51,7 @@ impl Observer for SimObserver {
 
     async fn balance_read(&self, _: &Payer, _: UsdcAmount, _: Timestamp) {}
 
-    fn balance_changed(&self, _: &Payer) {}
-
-    fn limits_used(&self, _: &Payer) {}
+    fn paid(&self, _: &Payer) {}
 }
 
 /// Keeps one relayer running until the world ends.

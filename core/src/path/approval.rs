@@ -192,8 +192,8 @@ impl MoneyPath {
             let failed = transfer.state.fail(failure).map_err(LedgerError::from)?;
             match self.outside.ledger.mark(&transfer, failed, now).await {
                 Ok(marked) => {
-                    self.outside.observer.ended(&marked.transfer);
-                    return Ok(Rejected::Done(Box::new(marked.transfer)));
+                    self.outside.observer.ended(&marked);
+                    return Ok(Rejected::Done(Box::new(marked)));
                 }
                 // Paid, ended or changed at this moment: look again.
                 Err(LedgerError::Superseded) => {}

@@ -13,9 +13,9 @@ use super::error::PaymentError;
 use super::pending::Ended;
 use crate::crash_point;
 use crate::{
-    Address, ApprovalWanted, Chain, ChainFault, ChainView, Checks, Failure, LedgerError, Marked, Outside,
-    Payer, PaymentMade, Recipient, Rejection, Room, SignedTransfer, Signer, Transfer, TransferId,
-    TransferState, UnsignedTransfer,
+    Address, ApprovalWanted, Chain, ChainFault, ChainView, Checks, Failure, LedgerError, Outside, Payer,
+    PaymentMade, Recipient, Rejection, Room, SignedTransfer, Signer, Transfer, TransferId, TransferState,
+    UnsignedTransfer,
 };
 
 /// How often an account is given room for one transfer without a pause: from one bucket to a hundred.
@@ -365,7 +365,7 @@ impl Carrier {
         crash_point!("signed.before");
         // Stored before the first send: from here on it may be on the chain.
         match self.mark(&transfer, transfer.state.sign(signed)).await {
-            Ok(Marked { transfer, .. }) => {
+            Ok(transfer) => {
                 crash_point!("signed.after");
                 self.signatures += 1;
                 Ok(Step::Took(transfer))

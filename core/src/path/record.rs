@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::carrier::{Carrier, Step, Stepped};
 use crate::crash_point;
 use crate::{
-    Failure, FailureCode, GivesBack, LedgerError, Marked, Rejection, Settlement, Timestamp, Transfer,
-    TransferState, WrongState, agreed_now,
+    Failure, FailureCode, GivesBack, LedgerError, Rejection, Settlement, Timestamp, Transfer, TransferState,
+    WrongState, agreed_now,
 };
 
 /// How long one query of the chain's time may take.
@@ -27,12 +27,9 @@ impl Carrier {
         let settlement = Settlement { signature, settled_at, slot, number };
         crash_point!("settled.before");
         match self.mark(&transfer, transfer.state.settle(settlement)).await {
-            Ok(Marked { transfer, is_watched }) => {
+            Ok(transfer) => {
                 crash_point!("settled.after");
-                if is_watched {
-                    self.outside.observer.balance_changed(&self.payer);
-                }
-                self.outside.observer.limits_used(&self.payer);
+                self.outside.observer.paid(&self.payer);
                 Ok(Step::Took(transfer))
             }
             Err(error) => self.superseded(transfer, error).await,
@@ -134,7 +131,7 @@ impl Carrier {
                 crash_point!("sent.before");
                 let noted = self.mark(&transfer, transfer.state.send(self.now())).await;
                 crash_point!("sent.after");
-                noted.map_or(transfer, |noted| noted.transfer)
+                noted.unwrap_or(transfer)
             }
             TransferState::Claimed
             | TransferState::PendingApproval(_)
@@ -150,13 +147,17 @@ impl Carrier {
         &self,
         transfer: &Transfer,
         next: Result<TransferState, WrongState>,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         self.outside.ledger.mark(transfer, next?, self.now()).await
     }
 
-    pub(super) async fn recorded(&self, before: Transfer, recorded: Result<Marked, LedgerError>) -> Stepped {
+    pub(super) async fn recorded(
+        &self,
+        before: Transfer,
+        recorded: Result<Transfer, LedgerError>,
+    ) -> Stepped {
         match recorded {
-            Ok(recorded) => Ok(Step::Took(recorded.transfer)),
+            Ok(recorded) => Ok(Step::Took(recorded)),
             Err(error) => self.superseded(before, error).await,
         }
     }
@@ -169,7 +170,7 @@ impl Carrier {
                 let recorded = recorded.unwrap_or(transfer);
                 // Often the indexer, which read the payment sooner.
                 if let TransferState::Settled(_) = recorded.state {
-                    self.outside.observer.balance_changed(&self.payer);
+                    self.outside.observer.paid(&self.payer);
                     return Ok(Step::Took(recorded));
                 }
                 // If the transfer has not ended, the other worker goes on.

@@ -68,7 +68,7 @@ impl Events {
                 events.extend(reached(&paid, limit, budget.month.spent(second), cap, now));
             }
         }
-        self.inside.store.events.announce_limits(operator.id, events, now).await?;
+        self.inside.store.events.announce_limits(events, now).await?;
         Ok(shows_all)
     }
 }

@@ -1,5 +1,5 @@
-use super::query::{Each, Piece, Place, Query, Sql, sql, text};
-use super::row::{Record, Row};
+use super::query::{Each, Piece, Place, Query, Sql, columns, sql, text};
+use super::row::row;
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, StoreError};
 use purser_model::{
@@ -12,37 +12,20 @@ pub(super) const COLUMNS: Sql<&str> =
     Sql("account_id, operator_id, name, metadata, tags, address, token_account, status,
     allowlist_entries, duplicates, approvals, provisioning, created_at");
 
-impl Record for Account {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.get("account_id")?,
-            operator_id: row.get("operator_id")?,
-            name: row.get("name")?,
-            metadata: row.get("metadata")?,
-            tags: row.get("tags")?,
-            address: row.get("address")?,
-            token_account: row.get("token_account")?,
-            status: row.get("status")?,
-            allowlist_entries: row.get("allowlist_entries")?,
-            duplicates: row.get("duplicates")?,
-            approvals: row.get("approvals")?,
-            provisioning: row.get("provisioning")?,
-            created_at: row.get("created_at")?,
-        })
-    }
-}
+row! { Account {
+    id: account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
+    duplicates, approvals, provisioning, created_at,
+}}
 
 /// Inserts an account.
 pub(super) fn insert(account: &Account) -> Query {
     sql! {
-        "INSERT INTO accounts
-             (account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
-              duplicates, approvals, provisioning, created_at)
-         VALUES ({id}, {operator_id}, {name}, {metadata}, {tags}, {address}, {token_account}, {status}, {allowlist_entries},
-              {duplicates}, {approvals}, {provisioning}, {created_at})",
-        account.id, account.operator_id, account.name, account.metadata, account.tags, account.address,
-        account.token_account, account.status, account.allowlist_entries, account.duplicates, account.approvals, account.provisioning,
-        account.created_at
+        "INSERT INTO accounts {row}",
+        row = columns! {
+            account_id = account.id, account.operator_id, account.name, account.metadata, account.tags,
+            account.address, account.token_account, account.status, account.allowlist_entries,
+            account.duplicates, account.approvals, account.provisioning, account.created_at
+        }
     }
 }
 

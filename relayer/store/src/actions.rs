@@ -5,13 +5,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::events::announce;
-use super::query::{Each, Piece, Place, Query, Sql, merged, sql};
-use super::row::{Record, Row};
+use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql};
+use super::row::{Record, Row, row};
 use super::stored::Below;
 use super::{Actions, StoreError, Transaction};
 use purser_model::{
     Action, ActionFilter, ActionId, CountedActions, Event, KeyId, ListedAction, OperatorId, Timestamp,
-    Webhook, WebhookId,
+    WebhookId,
 };
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
@@ -27,28 +27,17 @@ const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.
          AND signed.name = 'sign_in' AND added.name = 'add_passkey') AS added_passkey");
 const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id");
 
+row! { Action {
+    id: action_id, operator_id, name: action_name, outcome, key_id, session_id, address, object_id, made_id,
+    before: before_json, after: after_json, tx_signature, request_id, created_at,
+}}
+
 impl Record for ListedAction {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let action = Action {
-            id: row.get("action_id")?,
-            operator_id: row.get("operator_id")?,
-            name: row.get("action_name")?,
-            outcome: row.get("outcome")?,
-            key_id: row.get("key_id")?,
-            session_id: row.get("session_id")?,
-            address: row.get("address")?,
-            object_id: row.get("object_id")?,
-            made_id: row.get("made_id")?,
-            before: row.get("before_json")?,
-            after: row.get("after_json")?,
-            tx_signature: row.get("tx_signature")?,
-            request_id: row.get("request_id")?,
-            created_at: row.get("created_at")?,
-        };
         let added: Option<Box<RawValue>> = row.get("added_passkey")?;
         let passkey_name: Option<String> = row.get("passkey_name")?;
         Ok(Self {
-            action,
+            action: Action::read(row)?,
             key_name: row.get("key_name")?,
             key_hint: row.get("hint")?,
             passkey_name: passkey_name.or_else(|| name_in(&added?)),
@@ -65,14 +54,13 @@ fn name_in(added: &RawValue) -> Option<String> {
 /// Inserts an action.
 pub(super) fn insert(action: &Action) -> Query {
     sql! {
-        "INSERT INTO actions
-             (action_id, operator_id, name, outcome, key_id, session_id, address, object_id, made_id, before_json,
-              after_json, tx_signature, request_id, created_at)
-         VALUES ({id}, {operator_id}, {name}, {outcome}, {key_id}, {session_id}, {address}, {object_id}, {made_id},
-              {before}, {after}, {tx_signature}, {request_id}, {created_at})",
-        action.id, action.operator_id, action.name, action.outcome, action.key_id, action.session_id,
-        action.address, action.object_id, action.made_id, action.before, action.after, action.tx_signature,
-        action.request_id, action.created_at
+        "INSERT INTO actions {row}",
+        row = columns! {
+            action_id = action.id, action.operator_id, action.name, action.outcome, action.key_id,
+            action.session_id, action.address, action.object_id, action.made_id,
+            before_json = action.before, after_json = action.after, action.tx_signature, action.request_id,
+            action.created_at
+        }
     }
 }
 
@@ -81,7 +69,6 @@ pub(super) fn insert(action: &Action) -> Query {
 pub(super) async fn announce_end(
     tx: &mut Transaction<'_>,
     (operator, id): (OperatorId, ActionId),
-    webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
     let listed: Option<ListedAction> = sql! {
@@ -91,7 +78,7 @@ pub(super) async fn announce_end(
     .fetch_optional(&mut *tx)
     .await?;
     let events: Vec<Event> = listed.map(|listed| Event::action_recorded(listed, now)).into_iter().collect();
-    announce(tx, &events, webhooks, now).await
+    announce(tx, &events, now).await
 }
 
 impl Actions {
@@ -121,7 +108,6 @@ impl Actions {
 
     /// Stores how an action ended, and announces it.
     pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<(), StoreError> {
-        let webhooks = self.list_all_webhooks(action.operator_id).await?;
         let ended = sql! {
             "UPDATE actions SET outcome = {outcome}, object_id = {object_id}, made_id = {made_id},
                  before_json = {before}, tx_signature = {tx_signature}
@@ -133,7 +119,7 @@ impl Actions {
         let write = self.write(move |tx| {
             async move {
                 ended.run(&mut *tx).await?;
-                announce_end(tx, of, &webhooks, now).await
+                announce_end(tx, of, now).await
             }
             .boxed()
         });

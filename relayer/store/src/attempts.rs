@@ -2,8 +2,8 @@
 
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::DeliveryStateColumns;
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{columns, sql};
+use super::row::{Record, Row, row};
 use super::{Deliveries, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
@@ -19,11 +19,7 @@ pub struct AttemptMade {
     pub next: DeliveryState,
 }
 
-impl Record for EndpointHealth {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self { failures: row.get("failures")?, failing_since: row.get("failing_since")? })
-    }
-}
+row! { EndpointHealth { failures, failing_since } }
 
 /// A webhook's health, and whether it is enabled.
 struct WithStatus(EndpointHealth, bool);
@@ -106,12 +102,12 @@ async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i6
         AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
     };
     sql! {
-        "INSERT INTO delivery_attempts
-             (operator_id, webhook_id, event_id, attempt, started_at, ended_at, status_code, body, unanswered)
-         VALUES ({operator_id}, {webhook_id}, {event_id}, {number}, {started_at}, {ended_at}, {status_code}, {body},
-             {unanswered})",
-        made.operator_id, made.webhook_id, made.event_id, number, started_at = made.attempt.started_at,
-        ended_at = made.attempt.ended_at, status_code, body, unanswered
+        "INSERT INTO delivery_attempts {row}",
+        row = columns! {
+            made.operator_id, made.webhook_id, made.event_id, attempt = number,
+            started_at = made.attempt.started_at, ended_at = made.attempt.ended_at, status_code, body,
+            unanswered
+        }
     }
     .run(tx)
     .await

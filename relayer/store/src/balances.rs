@@ -1,17 +1,14 @@
 //! The balances last known to webhooks with a threshold, and the crossings that follow from them.
 
 use super::events::{insert_deliveries, insert_event};
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{columns, sql};
+use super::row::row;
+use super::webhooks::all_of;
 use super::{Events, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
 
-impl Record for KnownBalance {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self { balance: row.get("balance_usdc")?, read_at: row.get("read_at")? })
-    }
-}
+row! { KnownBalance { balance: balance_usdc, read_at } }
 
 impl Events {
     /// The operator's webhooks that watch this account.
@@ -19,7 +16,7 @@ impl Events {
         if !self.has_thresholds(account.operator_id).await? {
             return Ok(Vec::new());
         }
-        let webhooks = self.list_all_webhooks(account.operator_id).await?;
+        let webhooks: Vec<Webhook> = all_of(account.operator_id).fetch_all(self.reader()).await?;
         Ok(webhooks
             .into_iter()
             .filter(|webhook| webhook.subscription.watches(account.id).is_some())
@@ -101,10 +98,12 @@ async fn replace_known(
 ) -> Result<(), StoreError> {
     let write = match known {
         None => sql! {
-            "INSERT INTO webhook_balances (operator_id, webhook_id, account_id, balance_usdc, read_at)
-             VALUES ({operator_id}, {webhook}, {id}, {balance}, {read_at})
+            "INSERT INTO webhook_balances {row}
              ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING",
-            account.operator_id, webhook, account.id, seen.balance, seen.read_at
+            row = columns! {
+                account.operator_id, webhook_id = webhook, account_id = account.id,
+                balance_usdc = seen.balance, seen.read_at
+            }
         },
         Some(known) => sql! {
             "UPDATE webhook_balances SET balance_usdc = {balance}, read_at = {read_at}

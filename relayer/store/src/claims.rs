@@ -2,19 +2,19 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
-use super::announcement::Announcement;
 use super::approvals::has_room_to_ask;
 use super::history::tag_text;
-use super::query::sql;
+use super::query::{columns, sql};
 use super::refusals::last_allowed;
-use super::row::{Record, Row};
+use super::row::row;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
+use super::transfers::announce_step;
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 use purser_model::{
-    Approval, Claim, IdempotencyKey, Network, OperatorId, Reuse, Timestamp, Transfer, TransferId,
-    TransferState, UsedKey, WebhookId,
+    Approval, Claim, HistoryEntry, IdempotencyKey, Network, OperatorId, Reuse, Timestamp, Transfer,
+    TransferId, TransferState, UsedKey, WebhookId,
 };
 
 /// The most payments of an account among which a claim looks for one like its own.
@@ -24,31 +24,24 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// How long before its settlement such a payment was asked for at the most: longer than any outage that its caller sits out.
 const SETTLES_WITHIN: Duration = DAY;
 
-impl Record for UsedKey {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            fingerprint: row.get("fingerprint")?,
-            uses: row.get("key_use")?,
-            expires_unix: row.get("key_expires_unix")?,
-            transfer: Transfer::read(row)?,
-        })
-    }
-}
+row! { UsedKey from row {
+    fingerprint, uses: key_use, expires_unix: key_expires_unix, transfer = Transfer::read(row)?,
+}}
 
 impl Transfers {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`), and of any number that look like duplicates if those are refused.
     pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
         // Signed bytes are announced when they are sent.
-        let told = match new.next.signed() {
+        let entries = match new.next.signed() {
             Some(_) => None,
-            None => Some(self.announcement_of(&new.transfer, &new.next, clock.now).await?),
+            None => Some(self.entries_of(&new.transfer, &new.next).await?),
         };
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = new.fingerprint().to_hex();
         let claim = self.write_in_turn(
             move |tx| {
-                async move { claim_and_tell(tx, &new, &fingerprint, &holder, clock, told).await }.boxed()
+                async move { claim_and_tell(tx, &new, &fingerprint, &holder, clock, entries).await }.boxed()
             },
             Turn::Begins,
         );
@@ -115,12 +108,12 @@ async fn claim_and_tell(
     fingerprint: &str,
     holder: &str,
     clock: ClaimClock,
-    told: Option<Announcement>,
+    entries: Option<Vec<HistoryEntry>>,
 ) -> Result<(Claim, Vec<WebhookId>), StoreError> {
     let claim = try_claim(&mut *tx, new, fingerprint, holder, clock).await?;
-    let hint = match (&claim, told) {
-        (Claim::New(ours) | Claim::Retry(ours), Some(told)) => {
-            told.write(tx, &new.transfer, &ours.state, clock.now).await?
+    let hint = match (&claim, entries) {
+        (Claim::New(ours) | Claim::Retry(ours), Some(entries)) => {
+            announce_step(tx, &new.transfer, &ours.state, &entries, clock.now).await?
         }
         _ => Vec::new(),
     };
@@ -253,24 +246,18 @@ async fn insert_transfer(
     }
     let to = TransferStateColumns::from(&claimed.state);
     let inserted = sql! {
-        "INSERT INTO transfers
-             (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
-              idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, asks_approval,
-              asked_at, lease_holder, lease_expires_at, created_at, updated_at, policy_version,
-              state, signed_bytes, tx_signature, last_valid_block_height, ended_at, reason, message, checks, retry_at,
-              approval_reason, approval_expires_at)
-         VALUES ({id}, {operator_id}, {network}, {from}, {key_id}, {recipient}, {amount}, {memo},
-             {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer}, {asks_approval},
-             {asked_at}, {holder}, {lease_expires_at}, {created_at}, {updated_at}, {policy_version},
-             {state}, {signed_bytes}, {tx_signature}, {last_valid_block_height}, {ended_at}, {reason}, {message}, {checks}, {retry_at},
-             {approval_reason}, {approval_expires_at})
+        "INSERT INTO transfers {row}
          ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
-        claimed.id, operator_id, claimed.network, request.from, claimed.key_id, recipient = request.to,
-        request.amount, request.memo, idempotency_key, key_use = key_use.number, key_use.expires_unix,
-        fingerprint, claimed.fee_payer, asks_approval = asks_approval(claimed.approval), claimed.asked_at,
-        holder, clock.lease_expires_at, claimed.created_at, claimed.updated_at, claimed.policy_version,
-        state = stored(&claimed.state), to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.ended_at,
-        to.reason, to.message, to.checks, to.retry_at, to.approval_reason, to.approval_expires_at
+        row = columns! {
+            transfer_id = claimed.id, operator_id, claimed.network, account_id = request.from,
+            claimed.key_id, recipient = request.to, amount_usdc = request.amount, request.memo,
+            idempotency_key, key_use = key_use.number, key_expires_unix = key_use.expires_unix,
+            fingerprint, claimed.fee_payer, asks_approval = asks_approval(claimed.approval),
+            claimed.asked_at, lease_holder = holder, clock.lease_expires_at, claimed.created_at,
+            claimed.updated_at, claimed.policy_version, state = stored(&claimed.state), to.signed_bytes,
+            to.tx_signature, to.last_valid_block_height, to.ended_at, to.reason, to.message, to.checks,
+            to.retry_at, to.approval_reason, to.approval_expires_at
+        }
     }
     .execute(tx)
     .await?;

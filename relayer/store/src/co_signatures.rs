@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use super::operators::{count_in, lock_operator};
-use super::query::{Query, Sql, sql};
-use super::row::{Record, Row};
+use super::query::{Query, Sql, columns, sql};
+use super::row::row;
 use super::stored::Base64;
 use super::{CoSignatures, Due, StoreError};
 use purser_model::{CoSignature, CoSigned, OperatorId, SignedTransfer, Timestamp, TransferId};
@@ -15,25 +15,18 @@ use purser_model::{CoSignature, CoSigned, OperatorId, SignedTransfer, Timestamp,
 const COLUMNS: Sql<&str> = Sql("operator_id, transfer_id, number, approver, grant_address, signed_bytes,
     tx_signature, last_valid_block_height, created_at");
 
-impl Record for CoSignature {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            operator_id: row.get("operator_id")?,
-            transfer_id: row.get("transfer_id")?,
-            number: row.get("number")?,
-            approver: row.get("approver")?,
-            co_signed: CoSigned {
-                grant: row.get("grant_address")?,
-                signed: SignedTransfer {
-                    bytes: row.get::<Base64>("signed_bytes")?.0,
-                    signature: row.get("tx_signature")?,
-                    last_valid_block_height: row.get("last_valid_block_height")?,
-                },
-            },
-            created_at: row.get("created_at")?,
-        })
-    }
-}
+row! { CoSignature from row {
+    operator_id, transfer_id, number, approver,
+    co_signed = CoSigned {
+        grant: row.get("grant_address")?,
+        signed: SignedTransfer {
+            bytes: row.get::<Base64>("signed_bytes")?.0,
+            signature: row.get("tx_signature")?,
+            last_valid_block_height: row.get("last_valid_block_height")?,
+        },
+    },
+    created_at,
+}}
 
 impl CoSignatures {
     /// Those of one transfer, by their numbers.
@@ -83,13 +76,12 @@ impl CoSignatures {
         };
         let of_day = counted(operator, since);
         let insert = sql! {
-            "INSERT INTO co_signatures (operator_id, transfer_id, number, approver, grant_address, signed_bytes,
-                 tx_signature, last_valid_block_height, created_at, look_at)
-             VALUES ({operator}, {transfer}, {number}, {approver}, {grant}, {signed_bytes}, {signature},
-                 {last_valid_block_height}, {now}, {look_at})",
-            operator, transfer, new.number, new.approver, grant = *grant,
-            signed_bytes = Base64(signed.bytes.clone()), signed.signature, signed.last_valid_block_height, now,
-            look_at
+            "INSERT INTO co_signatures {row}",
+            row = columns! {
+                operator_id = operator, transfer_id = transfer, new.number, new.approver,
+                grant_address = *grant, signed_bytes = Base64(signed.bytes.clone()),
+                tx_signature = signed.signature, signed.last_valid_block_height, created_at = now, look_at
+            }
         };
         let number = i64::from(new.number);
         self.write(move |tx| {

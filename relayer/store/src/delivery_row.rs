@@ -1,30 +1,23 @@
 //! Deliveries and attempts as columns, and back.
 
 use super::StoreError;
-use super::row::{Record, Row, unreadable};
+use super::row::{Record, Row, row, unreadable};
 use purser_model::{Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, Timestamp};
 
-/// Without its attempts: see [`AttemptRow`].
-impl Record for Delivery {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            webhook_id: row.get("webhook_id")?,
-            event_id: row.get("event_id")?,
-            event_type: row.get("event_type")?,
-            state: match row.get::<String>("state")?.as_str() {
-                "pending" => DeliveryState::Pending {
-                    failures: row.get("failures")?,
-                    next_attempt_at: row.get("next_attempt_at")?,
-                },
-                "delivered" => DeliveryState::Delivered { delivered_at: row.get("ended_at")? },
-                "undelivered" => DeliveryState::Undelivered { since: row.get("ended_at")? },
-                _ => return Err(unreadable("state")),
-            },
-            created_at: row.get("created_at")?,
-            attempts: Vec::new(),
-        })
-    }
-}
+// Without its attempts: see [`AttemptRow`].
+row! { Delivery from row {
+    webhook_id, event_id, event_type,
+    state = match row.get::<String>("state")?.as_str() {
+        "pending" => DeliveryState::Pending {
+            failures: row.get("failures")?,
+            next_attempt_at: row.get("next_attempt_at")?,
+        },
+        "delivered" => DeliveryState::Delivered { delivered_at: row.get("ended_at")? },
+        "undelivered" => DeliveryState::Undelivered { since: row.get("ended_at")? },
+        _ => return Err(unreadable("state")),
+    },
+    created_at, attempts = Vec::new(),
+}}
 
 /// An attempt to deliver an event.
 pub(super) struct AttemptRow(pub EventId, pub Attempt);

@@ -3,7 +3,7 @@
 use super::due::Due;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::query::{Each, Piece, joined, sql, text};
-use super::row::{Record, Row};
+use super::row::row;
 use super::transfer_row::COLUMNS;
 use super::{Denials, StoreError};
 use futures::FutureExt;
@@ -11,26 +11,11 @@ use purser_model::{
     Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer, TransferId,
 };
 
-impl Record for Refused {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            transfer: Transfer::read(row)?,
-            account: row.get("account_address")?,
-            operator: row.get("operator_address")?,
-        })
-    }
-}
+row! { Refused from row {
+    transfer = Transfer::read(row)?, account: account_address, operator: operator_address,
+}}
 
-impl Record for Denial {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            number: row.get("number")?,
-            transfer_id: row.get("transfer_id")?,
-            document: row.get("document")?,
-            signature: row.get("signature")?,
-        })
-    }
-}
+row! { Denial { number, transfer_id, document, signature } }
 
 impl Denials {
     /// For a worker: up to `rows_max` refused transfers of every operator without a signed denial, earliest refusal first.

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use super::event_row::COLUMNS;
 use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
 use super::stored::{Below, OrEmpty};
+use super::webhooks::all_of;
 use super::{Database, Events, StoreError, Transaction};
 use purser_model::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
@@ -146,17 +147,21 @@ impl Database {
     }
 }
 
-/// Inserts missing events in the transaction of the fact that they announce, with a delivery for each of `webhooks`
-/// that they concern. Returns the webhooks to hint at after the commit.
+/// Inserts missing events in the transaction of the fact that they announce, with a delivery for each webhook that they
+/// concern. Returns the webhooks to hint at after the commit.
 pub(super) async fn announce(
     tx: &mut Transaction<'_>,
     events: &[Event],
-    webhooks: &[Webhook],
     now: Timestamp,
 ) -> Result<Vec<WebhookId>, StoreError> {
     let mut notified = Vec::new();
     if events.is_empty() {
         return Ok(notified);
+    }
+    let operators: BTreeSet<OperatorId> = events.iter().map(|event| event.operator_id).collect();
+    let mut webhooks: Vec<Webhook> = Vec::new();
+    for operator in operators {
+        webhooks.extend(all_of(operator).fetch_all(&mut *tx).await?);
     }
     if webhooks.is_empty() {
         insertion(events, "").execute(tx).await?;
@@ -164,7 +169,7 @@ pub(super) async fn announce(
     }
     let inserted: Vec<EventId> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
     for event in events.iter().filter(|event| inserted.contains(&event.id)) {
-        notified.extend(insert_deliveries(tx, event, webhooks, now).await?);
+        notified.extend(insert_deliveries(tx, event, &webhooks, now).await?);
     }
     Ok(notified)
 }

@@ -6,7 +6,7 @@ use super::chain_wins::{Dropped, reopen_unpaid};
 use super::events::announce;
 use super::marks::{Mark, OneOf};
 use super::query::sql;
-use super::row::{Record, Row};
+use super::row::row;
 use super::{Index, StoreError, ledgers};
 use purser_model::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
 
@@ -18,16 +18,9 @@ struct Undone {
     transfer_id: Option<TransferId>,
 }
 
-impl Record for Undone {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            account: (row.get("operator_id")?, row.get("account_id")?),
-            kind: row.get("kind")?,
-            amount: row.get("amount_usdc")?,
-            transfer_id: row.get("transfer_id")?,
-        })
-    }
-}
+row! { Undone from row {
+    account = (row.get("operator_id")?, row.get("account_id")?), kind, amount: amount_usdc, transfer_id,
+}}
 
 impl Index {
     /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
@@ -69,18 +62,6 @@ impl Index {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let Mark { signature, slot } = transaction;
-        // Read before the write, so that the writer is not held up.
-        let whose: Vec<OperatorId> = sql! {
-            "SELECT DISTINCT operator_id FROM history
-             WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final",
-            network, slot, signature
-        }
-        .fetch_all(self.reader())
-        .await?;
-        let mut webhooks = Vec::new();
-        for operator in whose {
-            webhooks.extend(self.list_all_webhooks(operator).await?);
-        }
         let undo = sql! {
             "DELETE FROM history
              WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
@@ -103,7 +84,7 @@ impl Index {
                 for Undone { account, kind, amount, .. } in &undone {
                     ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount)).await?;
                 }
-                Ok((undone.len(), announce(tx, &events, &webhooks, now).await?))
+                Ok((undone.len(), announce(tx, &events, now).await?))
             }
             .boxed()
         });

@@ -3,39 +3,30 @@
 use std::collections::HashMap;
 
 use super::history::tag_text;
-use super::query::{Each, sql};
-use super::row::{Record, Row, unreadable};
+use super::query::{Each, columns, sql};
+use super::row::{row, unreadable};
 use super::{Index, StoreError, Transfers};
 use purser_model::{ApprovalState, ApprovedBy, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
 
-impl Record for GrantOpened {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let id = u64::from_str_radix(&row.get::<String>("grant_id")?, 16);
-        Ok(Self {
-            operator_id: row.get("operator_id")?,
-            account_id: row.get("account_id")?,
-            id: id.map_err(|_| unreadable("grant_id"))?,
-            signer: row.get("signer")?,
-            signature: row.get("tx_signature")?,
-            slot: row.get("slot")?,
-            opened_at: row.get("opened_at")?,
-            expires_at: Timestamp::from_unix_seconds(row.get("expires_unix")?),
-        })
-    }
-}
+row! { GrantOpened from row {
+    operator_id, account_id, signer, signature: tx_signature, slot, opened_at,
+    id = u64::from_str_radix(&row.get::<String>("grant_id")?, 16).map_err(|_| unreadable("grant_id"))?,
+    expires_at = Timestamp::from_unix_seconds(row.get("expires_unix")?),
+}}
 
 impl Index {
     /// Records a grant that was opened; a repeat changes nothing, but where a fork moved it to another slot.
     pub async fn insert_grant_opened(&self, grant: &GrantOpened) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO grants_opened
-                 (operator_id, account_id, grant_id, tx_signature, slot, signer, opened_at, expires_unix)
-             VALUES ({operator_id}, {account_id}, {id}, {signature}, {slot}, {signer}, {opened_at}, {expires_unix})
+            "INSERT INTO grants_opened {row}
              ON CONFLICT (operator_id, grant_id, account_id, tx_signature) DO UPDATE SET
                  slot = excluded.slot, signer = excluded.signer, opened_at = excluded.opened_at,
                  expires_unix = excluded.expires_unix",
-            grant.operator_id, grant.account_id, id = tag_text(grant.id), grant.signature, grant.slot, grant.signer,
-            grant.opened_at, expires_unix = grant.expires_at.unix_seconds()
+            row = columns! {
+                grant.operator_id, grant.account_id, grant_id = tag_text(grant.id),
+                tx_signature = grant.signature, grant.slot, grant.signer, grant.opened_at,
+                expires_unix = grant.expires_at.unix_seconds()
+            }
         }
         .run(self.writer())
         .await

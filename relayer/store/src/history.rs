@@ -1,7 +1,7 @@
 //! Accounts' histories. An entry is written, and its money booked, with the step or transaction it records.
 
 use super::ledgers::{AccountKey, Placed};
-use super::query::{Piece, Place, Sql, merged, sql};
+use super::query::{Piece, Place, Sql, columns, merged, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::Below;
 use super::{Database, Events, History, StoreError, Transaction, ledgers};
@@ -142,7 +142,10 @@ impl Database {
             Some(_) => self.find_parties_of(transfer.network, &transfer.request).await?,
             None => Vec::new(),
         };
-        Ok(HistoryEntry::of_step(transfer, next, &parties))
+        let mut entries = HistoryEntry::of_step(transfer, next, &parties);
+        // Every process locks ledgers in the same order.
+        entries.sort_by_key(|entry| entry.account_id);
+        Ok(entries)
     }
 }
 
@@ -253,18 +256,15 @@ async fn insert_entry(
         EntryOutcome::Rejected { reason, message } => (None, None, Some(reason.as_str()), Some(message)),
     };
     let inserted = sql! {
-        "INSERT INTO history
-             (entry_id, operator_id, account_id, network, kind, status, amount_usdc, counterparty, memo, transfer_id,
-              tx_signature, slot, reason, message, is_final, created_at, position, number, tag,
-              asked_at)
-         VALUES ({id}, {operator_id}, {account_id}, {network}, {kind}, {status}, {amount}, {counterparty}, {memo},
-              {transfer_id}, {signature}, {slot}, {reason}, {message}, {is_final}, {created_at}, {position}, {number},
-              {tag}, {asked_at})
+        "INSERT INTO history {row}
          ON CONFLICT (operator_id, entry_id) DO NOTHING",
-        entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
-        status = entry.outcome.status().as_str(), entry.amount, entry.counterparty, entry.memo, entry.transfer_id,
-        signature, slot, reason, message, is_final, entry.created_at, position, entry.number,
-        tag = tag.map(tag_text), asked_at = entry.asked_at.filter(|_| is_payment)
+        row = columns! {
+            entry_id = entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
+            status = entry.outcome.status().as_str(), amount_usdc = entry.amount, entry.counterparty,
+            entry.memo, entry.transfer_id, tx_signature = signature, slot, reason, message, is_final,
+            entry.created_at, position, entry.number, tag = tag.map(tag_text),
+            asked_at = entry.asked_at.filter(|_| is_payment)
+        }
     }
     .execute(tx)
     .await?;

@@ -1,7 +1,7 @@
 use futures::FutureExt;
 
 use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
-use super::query::{Each, Query, Sql, sql};
+use super::query::{Each, Query, Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
 use super::{Keys, StoreError};
@@ -44,13 +44,12 @@ impl Record for OwnedKey {
 
 fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
     sql! {
-        "INSERT INTO api_keys
-             (key_id, key_hash, operator_id, account_id, scopes, made_by, name, hint, created_at, expires_at, revoked_at,
-             allowed_cidrs)
-         VALUES ({id}, {hash}, {operator_id}, {account_id}, {scopes}, {made_by}, {name}, {hint}, {created_at},
-             {expires_at}, {revoked_at}, {allowed_cidrs})",
-        key.id, hash, key.operator_id, account_id = key.holder.account_id(), key.scopes, key.made_by, key.name, key.hint,
-        key.created_at, key.expires_at, key.revoked_at, key.allowed_cidrs
+        "INSERT INTO api_keys {row}",
+        row = columns! {
+            key_id = key.id, key_hash = hash, key.operator_id, account_id = key.holder.account_id(),
+            key.scopes, key.made_by, key.name, key.hint, key.created_at, key.expires_at, key.revoked_at,
+            key.allowed_cidrs
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The last balances seen by a sweep, for when accounts cannot be read.
 
 use super::accounts::{COLUMNS, of_tag};
-use super::query::{Sql, sql};
+use super::query::{Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, Index, StoreError};
@@ -35,9 +35,9 @@ impl Index {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO marks (name, at) VALUES ({name}, {began_at})
+            "INSERT INTO marks {row}
              ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE marks.at < excluded.at",
-            name = sweep_of(network), began_at
+            row = columns! { name = sweep_of(network), at = began_at }
         }
         .run(self.writer())
         .await

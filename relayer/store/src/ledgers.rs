@@ -1,7 +1,7 @@
 //! Each account's money according to its history, for comparison with the chain.
 
 use super::query::{Each, Sql, sql};
-use super::row::{Record, Row};
+use super::row::row;
 use super::stored::OrEmpty;
 use super::{Index, StoreError, Transaction};
 use futures::FutureExt;
@@ -162,19 +162,10 @@ const COLUMNS: Sql<&str> = Sql("accounts.account_id, accounts.operator_id, accou
                  COALESCE(ledgers.unexplained_micros, 0) AS unexplained_micros,
                  COALESCE(ledgers.seen_micros, 0) AS seen_micros, COALESCE(ledgers.seen_slot, 0) AS seen_slot");
 
-impl Record for Ledger {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            account_id: row.get("account_id")?,
-            operator_id: row.get("operator_id")?,
-            token_account: row.get("token_account")?,
-            booked: row.get("booked_micros")?,
-            unexplained: row.get("unexplained_micros")?,
-            seen: row.get("seen_micros")?,
-            seen_slot: row.get("seen_slot")?,
-        })
-    }
-}
+row! { Ledger {
+    account_id, operator_id, token_account, booked: booked_micros, unexplained: unexplained_micros,
+    seen: seen_micros, seen_slot,
+}}
 
 impl Index {
     /// For the indexer: the ledgers of up to `rows_max` ready accounts of every operator on `network`, by account id,

@@ -21,7 +21,6 @@ mod account_changes;
 mod accounts;
 mod actions;
 mod ambient;
-mod announcement;
 mod approvals;
 mod attempts;
 mod balances;

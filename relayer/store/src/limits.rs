@@ -51,20 +51,14 @@ impl Events {
 }
 
 impl Events {
-    /// For the indexer: announces limits of one operator that payments reached; a repeat changes nothing.
-    pub async fn announce_limits(
-        &self,
-        operator: OperatorId,
-        events: Vec<Event>,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    /// For the indexer: announces limits that payments reached; a repeat changes nothing.
+    pub async fn announce_limits(&self, events: Vec<Event>, now: Timestamp) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }
-        let webhooks = self.list_all_webhooks(operator).await?;
         let write = self.write(move |tx| {
-            let (events, webhooks) = (events.clone(), webhooks.clone());
-            async move { announce(tx, &events, &webhooks, now).await }.boxed()
+            let events = events.clone();
+            async move { announce(tx, &events, now).await }.boxed()
         });
         self.outbox.hint(write.await?);
         Ok(())

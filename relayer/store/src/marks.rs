@@ -1,8 +1,7 @@
 //! Transactions by signature and slot. The slot locates their history rows, because rows of one time lie together.
 
-use super::StoreError;
 use super::query::{Each, Place, text};
-use super::row::{Record, Row};
+use super::row::row;
 use super::statement::Value;
 
 /// A transaction as a place in an address's past.
@@ -13,11 +12,7 @@ pub struct Mark {
     pub slot: u64,
 }
 
-impl Record for Mark {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self { signature: row.get("tx_signature")?, slot: row.get("slot")? })
-    }
-}
+row! { Mark { signature: tx_signature, slot } }
 
 /// The condition that a row belongs to one of these transactions.
 pub(super) struct OneOf<'a>(pub &'a [Mark]);

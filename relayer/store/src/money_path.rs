@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use purser_core::{
     AccountId, Address, AgentAddresses, Claim, ClaimClock, GivesBack, IdempotencyKey, Ledger, LedgerError,
-    Marked, Network, NewTransfer, OperatorId, Payer, PaymentMade, Timestamp, Transfer, TransferId,
-    TransferState, UsedKey,
+    Network, NewTransfer, OperatorId, Payer, PaymentMade, Timestamp, Transfer, TransferId, TransferState,
+    UsedKey,
 };
 
 use super::{Accounts, Operators, StoreError, Transfers};
@@ -51,7 +51,7 @@ impl Ledger for Transfers {
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         Ok(Transfers::mark(self, transfer, next, now).await?)
     }
 
@@ -61,7 +61,7 @@ impl Ledger for Transfers {
         failed: TransferState,
         gives_back: GivesBack,
         now: Timestamp,
-    ) -> Result<Marked, LedgerError> {
+    ) -> Result<Transfer, LedgerError> {
         Ok(self.step(transfer, failed, Some(gives_back), now).await?)
     }
 

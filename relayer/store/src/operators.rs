@@ -1,5 +1,5 @@
-use super::query::{Query, Sql, sql};
-use super::row::{Record, Row};
+use super::query::{Query, Sql, columns, sql};
+use super::row::row;
 use super::{Operators, StoreError, Transaction};
 use purser_model::{Address, Network, Operator, OperatorId};
 
@@ -8,24 +8,19 @@ pub(super) const COLUMNS: Sql<&str> =
     Sql("operators.operator_id, operators.network, operators.name AS operator_name,
     operators.address AS operator_address, operators.created_at AS operator_created_at");
 
-impl Record for Operator {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.get("operator_id")?,
-            network: row.get("network")?,
-            name: row.get("operator_name")?,
-            address: row.get("operator_address")?,
-            created_at: row.get("operator_created_at")?,
-        })
-    }
-}
+row! { Operator {
+    id: operator_id, network, name: operator_name, address: operator_address,
+    created_at: operator_created_at,
+}}
 
 /// Inserts an operator.
 pub(super) fn insert(operator: &Operator) -> Query {
     sql! {
-        "INSERT INTO operators (operator_id, network, name, address, created_at)
-         VALUES ({id}, {network}, {name}, {address}, {created_at})",
-        operator.id, operator.network, operator.name, operator.address, operator.created_at
+        "INSERT INTO operators {row}",
+        row = columns! {
+            operator_id = operator.id, operator.network, operator.name, operator.address,
+            operator.created_at
+        }
     }
 }
 

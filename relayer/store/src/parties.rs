@@ -1,20 +1,12 @@
 //! Accounts as counterparties of entries.
 
 use super::query::{Each, sql};
-use super::row::{Record, Row};
+use super::row::{Record, Row, row};
 use super::stored::OrEmpty;
 use super::{Database, Index, StoreError};
 use purser_model::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
 
-impl Record for Party {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            account_id: row.get("account_id")?,
-            operator_id: row.get("operator_id")?,
-            token_account: row.get("token_account")?,
-        })
-    }
-}
+row! { Party { account_id, operator_id, token_account } }
 
 /// A party and its PDA.
 struct WithAddress(Address, Party);

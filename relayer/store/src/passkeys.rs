@@ -4,8 +4,8 @@ use futures::FutureExt;
 
 use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
-use super::query::{Query, Sql, sql};
-use super::row::{Record, Row};
+use super::query::{Query, Sql, columns, sql};
+use super::row::{Record, Row, row};
 use super::{Sessions, StoreError};
 use purser_model::{
     ApiKey, KeyId, Operator, OperatorId, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId, PasskeyUse, Timestamp,
@@ -20,18 +20,14 @@ const COLUMNS: Sql<&str> =
 /// A passkey, its key, and the key's operator.
 struct OwnedPasskey(Passkey, ApiKey, Operator);
 
+row! { Passkey {
+    id: passkey_id, key_id: passkey_key_id, name: passkey_name, credential_id, credential,
+    created_at: passkey_created_at, used_at: passkey_used_at,
+}}
+
 impl Record for OwnedPasskey {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let passkey = Passkey {
-            id: row.get("passkey_id")?,
-            key_id: row.get("passkey_key_id")?,
-            name: row.get("passkey_name")?,
-            credential_id: row.get("credential_id")?,
-            credential: row.get("credential")?,
-            created_at: row.get("passkey_created_at")?,
-            used_at: row.get("passkey_used_at")?,
-        };
-        Ok(Self(passkey, ApiKey::read(row)?, Operator::read(row)?))
+        Ok(Self(Passkey::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
     }
 }
 
@@ -60,9 +56,11 @@ impl Sessions {
             key, begun_at
         };
         let insert = sql! {
-            "INSERT INTO passkeys (passkey_id, key_id, name, credential_id, credential, created_at)
-             VALUES ({id}, {key}, {name}, {credential_id}, {credential}, {created_at})",
-            passkey.id, key, passkey.name, passkey.credential_id, passkey.credential, passkey.created_at
+            "INSERT INTO passkeys {row}",
+            row = columns! {
+                passkey_id = passkey.id, key_id = key, passkey.name, passkey.credential_id,
+                passkey.credential, passkey.created_at
+            }
         };
         self.write(move |tx| {
             async move {

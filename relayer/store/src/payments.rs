@@ -2,24 +2,14 @@
 
 use super::history::tag_text;
 use super::query::sql;
-use super::row::{Record, Row};
+use super::row::row;
 use super::{StoreError, Transfers};
 use purser_model::{AccountId, PaymentMade, Timestamp};
 
-impl Record for PaymentMade {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            transfer_id: row.get("transfer_id")?,
-            account_id: row.get("account_id")?,
-            signature: row.get("tx_signature")?,
-            slot: row.get("slot")?,
-            made_at: row.get("created_at")?,
-            amount: row.get("amount_usdc")?,
-            recipient: row.get("counterparty")?,
-            memo: row.get::<Option<String>>("memo")?.unwrap_or_default(),
-        })
-    }
-}
+row! { PaymentMade from row {
+    transfer_id, account_id, signature: tx_signature, slot, made_at: created_at, amount: amount_usdc,
+    recipient: counterparty, memo = row.get::<Option<String>>("memo")?.unwrap_or_default(),
+}}
 
 impl Transfers {
     /// The account's newest payment with `tag` whose bytes name a second after `asked_after`; by its date, if none is known.

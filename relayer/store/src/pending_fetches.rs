@@ -1,8 +1,8 @@
 //! Transactions that were listed but that no node shows yet: fetched until they are shown or forked away.
 
 use super::due::Due;
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{columns, sql};
+use super::row::row;
 use super::{Index, StoreError, Transaction};
 use purser_model::{Network, Timestamp};
 
@@ -16,16 +16,7 @@ pub struct PendingFetch {
     pub next_try_at: Timestamp,
 }
 
-impl Record for PendingFetch {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            signature: row.get("tx_signature")?,
-            slot: row.get("slot")?,
-            tries: row.get("tries")?,
-            next_try_at: row.get("next_try_at")?,
-        })
-    }
-}
+row! { PendingFetch { signature: tx_signature, slot, tries, next_try_at } }
 
 impl Index {
     /// For the indexer: the pending fetches that may be retried, longest waiting first.
@@ -51,12 +42,13 @@ pub(super) async fn replace_pending_fetch(
     pending: &PendingFetch,
 ) -> Result<(), StoreError> {
     sql! {
-        "INSERT INTO pending_fetches (network, tx_signature, slot, tries, next_try_at)
-         VALUES ({network}, {signature}, {slot}, {tries}, {next_try_at})
+        "INSERT INTO pending_fetches {row}
          ON CONFLICT (network, tx_signature) DO UPDATE
              SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
              WHERE pending_fetches.tries < excluded.tries",
-        network, pending.signature, pending.slot, pending.tries, pending.next_try_at
+        row = columns! {
+            network, tx_signature = pending.signature, pending.slot, pending.tries, pending.next_try_at
+        }
     }
     .run(tx)
     .await

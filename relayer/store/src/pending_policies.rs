@@ -2,14 +2,14 @@
 
 use super::accounts::set_policy;
 use super::events::announce;
-use super::query::{Query, Sql, sql};
+use super::policy_versions::read_asking;
+use super::query::{Query, Sql, columns, sql};
 use super::quotas::{fits, hold};
-use super::row::{Record, Row};
+use super::row::row;
 use super::{Policies, StoreError};
 use futures::FutureExt;
 use purser_model::{
-    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp,
-    WaitingPolicy,
+    AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp, WaitingPolicy,
 };
 
 /// The columns of a [`PendingPolicy`].
@@ -18,31 +18,12 @@ const COLUMNS: Sql<&str> =
     pending_policies.expected_version, pending_policies.allowlist_entries, pending_policies.due_unix,
     pending_policies.is_announced, pending_policies.created_at, pending_policies.sealed_by");
 
-impl Record for PendingPolicy {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            operator_id: row.get("operator_id")?,
-            account_id: row.get("account_id")?,
-            hash: row.get("hash")?,
-            expected_version: row.get("expected_version")?,
-            allowlist_entries: row.get("allowlist_entries")?,
-            due_at: row.get("due_unix")?,
-            is_announced: row.get("is_announced")?,
-            created_at: row.get("created_at")?,
-            sealed_by: row.get("sealed_by")?,
-        })
-    }
-}
+row! { PendingPolicy {
+    operator_id, account_id, hash, expected_version, allowlist_entries, due_at: due_unix, is_announced,
+    created_at, sealed_by,
+}}
 
-impl Record for WaitingPolicy {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
-        Ok(Self {
-            pending: PendingPolicy::read(row)?,
-            asking: key_id.map(|key_id| Asking { key_id, reason }),
-        })
-    }
-}
+row! { WaitingPolicy from row { pending = PendingPolicy::read(row)?, asking = read_asking(row)? } }
 
 /// Schedules the next look at a proposal for `due_at`.
 fn put_off(pending: &PendingPolicy, due_at: i64) -> Query {
@@ -76,17 +57,16 @@ impl Policies {
             pending.operator_id, pending.account_id, pending.hash
         };
         let insert = sql! {
-            "INSERT INTO pending_policies
-                 (operator_id, account_id, hash, expected_version, allowlist_entries, due_unix, is_announced, created_at,
-                  sealed_by)
-             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, {more}, {due_at}, {is_announced},
-                  {created_at}, {sealed_by})
+            "INSERT INTO pending_policies {row}
              ON CONFLICT (operator_id, account_id, hash) DO UPDATE SET
                  allowlist_entries = excluded.allowlist_entries, due_unix = excluded.due_unix,
                  is_announced = excluded.is_announced, created_at = excluded.created_at,
                  sealed_by = excluded.sealed_by",
-            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, more, pending.due_at,
-            pending.is_announced, pending.created_at, pending.sealed_by
+            row = columns! {
+                pending.operator_id, pending.account_id, pending.hash, pending.expected_version,
+                allowlist_entries = more, due_unix = pending.due_at, pending.is_announced,
+                pending.created_at, pending.sealed_by
+            }
         };
         let operator = pending.operator_id;
         self.write(move |tx| {
@@ -135,7 +115,6 @@ impl Policies {
              WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash} AND NOT is_announced",
             pending.operator_id, pending.account_id, pending.hash
         };
-        let webhooks = self.list_all_webhooks(pending.operator_id).await?;
         let write = self.write(move |tx| {
             async move {
                 others.execute(&mut *tx).await?;
@@ -143,7 +122,7 @@ impl Policies {
                 if announced.execute(&mut *tx).await? == 0 {
                     return Ok(Vec::new());
                 }
-                announce(tx, &[event], &webhooks, now).await
+                announce(tx, &[event], now).await
             }
             .boxed()
         });
@@ -161,14 +140,13 @@ impl Policies {
     ) -> Result<(), StoreError> {
         let delete = delete(pending);
         let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
-        let webhooks = self.list_all_webhooks(pending.operator_id).await?;
         let write = self.write(move |tx| {
             async move {
                 if delete.execute(&mut *tx).await? == 0 {
                     return Ok(Vec::new());
                 }
                 account.execute(&mut *tx).await?;
-                announce(tx, &[event], &webhooks, now).await
+                announce(tx, &[event], now).await
             }
             .boxed()
         });

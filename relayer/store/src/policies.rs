@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::events::announce;
 use super::history::list_payments_under;
 use super::ledgers::AccountKey;
-use super::query::sql;
+use super::query::{columns, sql};
 use super::stored::OrEmpty;
 use super::{Policies, StoreError, Transaction, ledgers};
 use futures::FutureExt;
@@ -64,7 +64,6 @@ impl Policies {
     /// announces what follows: the change, if a transaction made it, and the limits reached by payments that were read before
     /// their policy. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<(), StoreError> {
-        let webhooks = self.list_all_webhooks(set.operator_id).await?;
         let set = set.clone();
         let write = self.write(move |tx| {
             async move {
@@ -84,7 +83,7 @@ impl Policies {
                         events.extend(Event::limits_reached(&payment, cap, now));
                     }
                 }
-                announce(tx, &events, &webhooks, now).await
+                announce(tx, &events, now).await
             }
             .boxed()
         });
@@ -99,10 +98,9 @@ impl Policies {
         accounts: &[AccountId],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let webhooks = self.list_all_webhooks(halt.operator_id).await?;
         let events: Vec<Event> =
             accounts.iter().map(|account| Event::account_halted(halt, *account, now)).collect();
-        let write = self.write(move |tx| async move { announce(tx, &events, &webhooks, now).await }.boxed());
+        let write = self.write(move |tx| async move { announce(tx, &events, now).await }.boxed());
         self.outbox.hint(write.await?);
         Ok(())
     }
@@ -128,8 +126,7 @@ pub(super) async fn find_daily_limit(
 async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool, StoreError> {
     let by = set.by.as_ref();
     let kept = sql! {
-        "INSERT INTO policy_versions (operator_id, account_id, version, tx_signature, set_at, signer, policy)
-         VALUES ({operator_id}, {account_id}, {version}, {signature}, {at}, {signer}, {policy})
+        "INSERT INTO policy_versions {row}
          ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
              tx_signature = COALESCE(excluded.tx_signature, policy_versions.tx_signature),
              set_at = COALESCE(excluded.set_at, policy_versions.set_at),
@@ -139,8 +136,10 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool, StoreEr
          WHERE (excluded.tx_signature IS NOT NULL
                  AND (policy_versions.tx_signature IS NULL OR policy_versions.tx_signature <> excluded.tx_signature))
              OR (policy_versions.policy IS NULL AND excluded.policy IS NOT NULL)",
-        set.operator_id, set.account_id, set.version, set.policy, signature = by.map(|by| &by.signature),
-        at = by.map(|by| by.at), signer = by.and_then(|by| by.signer)
+        row = columns! {
+            set.operator_id, set.account_id, set.version, tx_signature = by.map(|by| &by.signature),
+            set_at = by.map(|by| by.at), signer = by.and_then(|by| by.signer), set.policy
+        }
     }
     .execute(tx)
     .await?;

@@ -1,25 +1,18 @@
 //! The versions of a policy that transactions set, and who asked for each here.
 
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{columns, sql};
+use super::row::{Row, row};
 use super::{Policies, StoreError};
 use purser_model::{AccountId, ActionId, Asking, OperatorId, PolicyVersion, SetBy, Timestamp};
 
-impl Record for PolicyVersion {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
-        Ok(Self {
-            version: row.get("version")?,
-            policy: row.get("policy")?,
-            by: SetBy {
-                signer: row.get("signer")?,
-                signature: row.get("tx_signature")?,
-                at: row.get("set_at")?,
-            },
-            asking: key_id.map(|key_id| Asking { key_id, reason }),
-            action_id: row.get("action_id")?,
-        })
-    }
+row! { SetBy { signer, signature: tx_signature, at: set_at } }
+
+row! { PolicyVersion from row { version, policy, by = SetBy::read(row)?, asking = read_asking(row)?, action_id } }
+
+/// Who asked for a policy, if a key of this service did.
+pub(super) fn read_asking(row: &Row<'_>) -> Result<Option<Asking>, StoreError> {
+    let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
+    Ok(key_id.map(|key_id| Asking { key_id, reason }))
 }
 
 impl Policies {
@@ -73,11 +66,13 @@ impl Policies {
         action: Option<ActionId>,
     ) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO policy_askings (operator_id, account_id, done_by, key_id, reason, action_id)
-             VALUES ({operator}, {account}, {done_by}, {key_id}, {reason}, {action})
+            "INSERT INTO policy_askings {row}
              ON CONFLICT (operator_id, account_id, done_by) DO UPDATE SET
                  version = NULL, key_id = excluded.key_id, reason = excluded.reason, action_id = excluded.action_id",
-            operator, account, done_by, asking.key_id, asking.reason, action
+            row = columns! {
+                operator_id = operator, account_id = account, done_by, asking.key_id, asking.reason,
+                action_id = action
+            }
         }
         .run(self.writer())
         .await

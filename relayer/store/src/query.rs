@@ -79,7 +79,25 @@ macro_rules! text {
         $crate::query::text!(@ $values $text [] $($named)+,)
     };
 }
-pub(super) use {sql, text};
+
+/// What an insert writes, each column named once: `columns! { account_id = account.id, account.name, slot }`. In a
+/// statement it becomes the list of columns and their values: `"INSERT INTO accounts {row} ON CONFLICT DO NOTHING"`.
+macro_rules! columns {
+    (@ [$($name:ident = $value:expr;)*]) => {
+        $crate::query::Columns(vec![$((stringify!($name), $crate::statement::Bound::value(&$value))),*])
+    };
+    (@ [$($done:tt)*] $name:ident = $value:expr, $($rest:tt)*) => {
+        $crate::query::columns!(@ [$($done)* $name = $value;] $($rest)*)
+    };
+    (@ [$($done:tt)*] $of:ident.$name:ident, $($rest:tt)*) => {
+        $crate::query::columns!(@ [$($done)* $name = $of.$name;] $($rest)*)
+    };
+    (@ [$($done:tt)*] $name:ident, $($rest:tt)*) => {
+        $crate::query::columns!(@ [$($done)* $name = $name;] $($rest)*)
+    };
+    ($first:ident $($named:tt)*) => { $crate::query::columns!(@ [] $first $($named)*,) };
+}
+pub(super) use {columns, sql, text};
 
 /// What a name in a statement's text stands for.
 pub(super) trait Place {
@@ -99,6 +117,20 @@ pub(super) struct Each<'a, T>(pub &'a [T]);
 impl<T: Bound> Place for Each<'_, T> {
     fn place(&self, values: &mut Vec<Value>) -> String {
         joined(self.0.iter().map(|value| value.place(values)))
+    }
+}
+
+/// See [`columns`].
+pub(super) struct Columns(pub Vec<(&'static str, Value)>);
+
+impl Place for Columns {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        let names = joined(self.0.iter().map(|(name, _)| (*name).to_owned()));
+        let placed = self.0.iter().map(|(_, value)| {
+            values.push(value.clone());
+            format!("${}", values.len())
+        });
+        format!("({names}) VALUES ({})", joined(placed))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Named requests: claimed before any work starts, with their answers kept.
 
 use super::due::Due;
-use super::query::sql;
+use super::query::{columns, sql};
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
 use super::{Requests, StoreError};
@@ -112,17 +112,17 @@ impl Requests {
     /// Inserts the request if its name is free, or free again. `false` otherwise.
     async fn insert_request(&self, new: &NewRequest) -> Result<bool, StoreError> {
         let touched = sql! {
-            "INSERT INTO requests
-                 (operator_id, idempotency_key, fingerprint, key_id, seed, lease, lease_expires_at, created_at)
-             VALUES ({operator_id}, {idempotency_key}, {fingerprint}, {key_id}, {seed}, {lease}, {lease_expires_at},
-                 {now})
+            "INSERT INTO requests {row}
              ON CONFLICT (operator_id, idempotency_key) DO UPDATE SET
                  fingerprint = excluded.fingerprint, key_id = excluded.key_id, seed = excluded.seed,
                  lease = excluded.lease, lease_expires_at = excluded.lease_expires_at, status_code = NULL,
                  answer = NULL, is_sealed = FALSE, created_at = excluded.created_at
              WHERE requests.created_at <= {forgotten_before}",
-            new.operator_id, new.idempotency_key, new.fingerprint, new.key_id, new.seed, new.lease,
-            new.lease_expires_at, new.now, forgotten_before = OrEmpty(new.forgotten_before)
+            row = columns! {
+                new.operator_id, new.idempotency_key, new.fingerprint, new.key_id, new.seed, new.lease,
+                new.lease_expires_at, created_at = new.now
+            },
+            forgotten_before = OrEmpty(new.forgotten_before)
         }
         .execute(self.writer())
         .await?;

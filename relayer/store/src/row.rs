@@ -113,6 +113,23 @@ impl<C: Column + Send + 'static> Record for C {
     }
 }
 
+/// How a type is read from a row: each field from the column of its name, `field: column` from another one, and
+/// `field = value` from what the named row has: `row! { Stop from row { signature: tx_signature, what = stopped(row)? } }`.
+macro_rules! row {
+    ($record:ident { $($fields:tt)* }) => { $crate::row::row! { $record from row { $($fields)* } } };
+    ($record:ident from $row:ident { $($field:ident $(: $column:ident)? $(= $value:expr)?),* $(,)? }) => {
+        impl $crate::row::Record for $record {
+            fn read($row: &$crate::row::Row<'_>) -> Result<Self, $crate::StoreError> {
+                Ok(Self { $($field: $crate::row::row!(@ $row $field $(: $column)? $(= $value)?)),* })
+            }
+        }
+    };
+    (@ $row:ident $field:ident) => { $row.get(stringify!($field))? };
+    (@ $row:ident $field:ident: $column:ident) => { $row.get(stringify!($column))? };
+    (@ $row:ident $field:ident = $value:expr) => { $value };
+}
+pub(super) use row;
+
 macro_rules! tuple {
     ($($part:ident $place:literal),*) => {
         impl<$($part: Column + Send + 'static),*> Record for ($($part,)*) {

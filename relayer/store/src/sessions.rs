@@ -6,8 +6,8 @@ use super::actions::{announce_end, insert};
 use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::passkeys::mark_used;
-use super::query::{Sql, sql};
-use super::row::{Record, Row, unreadable};
+use super::query::{Sql, columns, sql};
+use super::row::{Record, Row, row, unreadable};
 use super::{Database, Sessions, StoreError};
 use purser_model::{
     Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, PasskeyUse, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
@@ -21,16 +21,14 @@ const COLUMNS: Sql<&str> = Sql("sessions.token_hash, sessions.started_at AS sess
 /// A session, its key, and the key's operator.
 struct OwnedSession(Session, ApiKey, Operator);
 
+row! { Session from row {
+    id = SessionId::from_stored(&row.get::<String>("token_hash")?).ok_or_else(|| unreadable("token_hash"))?,
+    started_at: session_started_at, used_at: session_used_at, address: session_address,
+}}
+
 impl Record for OwnedSession {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let session = Session {
-            id: SessionId::from_stored(&row.get::<String>("token_hash")?)
-                .ok_or_else(|| unreadable("token_hash"))?,
-            started_at: row.get("session_started_at")?,
-            used_at: row.get("session_used_at")?,
-            address: row.get("session_address")?,
-        };
-        Ok(Self(session, ApiKey::read(row)?, Operator::read(row)?))
+        Ok(Self(Session::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
     }
 }
 
@@ -44,12 +42,13 @@ impl Sessions {
         by: Option<&PasskeyUse>,
     ) -> Result<bool, StoreError> {
         let Action { id, operator_id, key_id: key, address, created_at: now, .. } = signing_in;
-        let webhooks = self.list_all_webhooks(*operator_id).await?;
         let used = by.map(|by| mark_used(by, *now));
         let session = sql! {
-            "INSERT INTO sessions (token_hash, key_id, started_at, used_at, address, passkey_id)
-             VALUES ({token}, {key}, {now}, {now}, {address}, {passkey_id})",
-            token, key, now, address, passkey_id = by.map(|by| by.passkey.id)
+            "INSERT INTO sessions {row}",
+            row = columns! {
+                token_hash = token, key_id = key, started_at = now, used_at = now, address,
+                passkey_id = by.map(|by| by.passkey.id)
+            }
         };
         // SQLite has no OFFSET without a LIMIT.
         let oldest = sql! {
@@ -69,7 +68,7 @@ impl Sessions {
                 session.run(&mut *tx).await?;
                 action.run(&mut *tx).await?;
                 oldest.run(&mut *tx).await?;
-                announce_end(tx, of, &webhooks, now).await.map(Some)
+                announce_end(tx, of, now).await.map(Some)
             }
             .boxed()
         });

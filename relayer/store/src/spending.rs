@@ -1,18 +1,14 @@
 //! Amounts and times of what left accounts, for summing.
 
 use super::query::sql;
-use super::row::{Record, Row};
+use super::row::{Record, Row, row};
 use super::transfer_sums::{SUMS, sum_of};
 use super::{History, StoreError};
 use purser_model::{
     AccountId, Address, OperatorId, PaidToPayee, Timestamp, TransferId, UsdcAmount, position_after,
 };
 
-impl Record for PaidToPayee {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self { count: row.get("payments")?, amount: sum_of(row)?, last_at: row.get("last_at")? })
-    }
-}
+row! { PaidToPayee from row { count: payments, amount = sum_of(row)?, last_at } }
 
 /// The same, as it was stored with a transfer.
 struct KeptWith(PaidToPayee);

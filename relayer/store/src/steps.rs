@@ -1,6 +1,6 @@
 //! Steps of transfers by name, for tests: the money path takes each by `mark`.
 
-use purser_core::{GivesBack, Marked};
+use purser_core::GivesBack;
 
 use super::{StoreError, Transfers};
 use purser_model::{Failure, Rejection, Settlement, SignedTransfer, Timestamp, Transfer};
@@ -12,11 +12,11 @@ impl Transfers {
         signed: SignedTransfer,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.sign(signed)?, now).await?.transfer)
+        self.mark(transfer, transfer.state.sign(signed)?, now).await
     }
 
     pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.send(now)?, now).await?.transfer)
+        self.mark(transfer, transfer.state.send(now)?, now).await
     }
 
     pub async fn mark_settled(
@@ -24,7 +24,7 @@ impl Transfers {
         transfer: &Transfer,
         settlement: Settlement,
         now: Timestamp,
-    ) -> Result<Marked, StoreError> {
+    ) -> Result<Transfer, StoreError> {
         self.mark(transfer, transfer.state.settle(settlement)?, now).await
     }
 
@@ -34,7 +34,7 @@ impl Transfers {
         rejection: Rejection,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.reject(rejection)?, now).await?.transfer)
+        self.mark(transfer, transfer.state.reject(rejection)?, now).await
     }
 
     pub async fn mark_failed(
@@ -43,7 +43,7 @@ impl Transfers {
         failure: Failure,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        Ok(self.mark(transfer, transfer.state.fail(failure)?, now).await?.transfer)
+        self.mark(transfer, transfer.state.fail(failure)?, now).await
     }
 
     pub async fn mark_given_up(
@@ -53,6 +53,6 @@ impl Transfers {
         gives_back: GivesBack,
         now: Timestamp,
     ) -> Result<Transfer, StoreError> {
-        Ok(self.step(transfer, transfer.state.fail(failure)?, Some(gives_back), now).await?.transfer)
+        self.step(transfer, transfer.state.fail(failure)?, Some(gives_back), now).await
     }
 }

@@ -1,35 +1,29 @@
 //! Pauses and halts that may still be forked away.
 
-use super::query::sql;
-use super::row::{Record, Row};
+use super::query::{columns, sql};
+use super::row::row;
 use super::{Stops, StoreError};
 use futures::FutureExt;
 use purser_model::{AccountId, OperatorId, Stop, Stopped, Timestamp};
 
-impl Record for Stop {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let is_pause = row.get("is_pause")?;
-        Ok(Self {
-            operator_id: row.get("operator_id")?,
-            what: match row.get("account_id")? {
-                Some(account) if is_pause => Stopped::Paused(account),
-                halted => Stopped::Halted(halted),
-            },
-            tx_signature: row.get("tx_signature")?,
-            landed_at: row.get("landed_at")?,
-        })
-    }
-}
+row! { Stop from row {
+    operator_id, tx_signature, landed_at,
+    what = match (row.get("account_id")?, row.get("is_pause")?) {
+        (Some(account), true) => Stopped::Paused(account),
+        (halted, _) => Stopped::Halted(halted),
+    },
+}}
 
 impl Stops {
     /// Records a stop that landed, before anybody is told.
     pub async fn insert_stop(&self, stop: &Stop) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO stops (tx_signature, operator_id, account_id, is_pause, landed_at)
-             VALUES ({tx_signature}, {operator_id}, {account_id}, {is_pause}, {landed_at})
+            "INSERT INTO stops {row}
              ON CONFLICT (tx_signature) DO NOTHING",
-            stop.tx_signature, stop.operator_id, account_id = stop.what.account_id(),
-            is_pause = matches!(stop.what, Stopped::Paused(_)), stop.landed_at
+            row = columns! {
+                stop.tx_signature, stop.operator_id, account_id = stop.what.account_id(),
+                is_pause = matches!(stop.what, Stopped::Paused(_)), stop.landed_at
+            }
         }
         .run(self.writer())
         .await

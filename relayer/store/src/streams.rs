@@ -3,7 +3,7 @@
 
 use super::event_row::COLUMNS;
 use super::query::sql;
-use super::row::{Record, Row};
+use super::row::row;
 use super::{Events, StoreError};
 use futures::FutureExt;
 use purser_model::{Event, EventId, OperatorId};
@@ -15,11 +15,7 @@ pub struct PlacedEvent {
     pub place: u64,
 }
 
-impl Record for PlacedEvent {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self { event: Event::read(row)?, place: row.get("place")? })
-    }
-}
+row! { PlacedEvent from row { event = Event::read(row)?, place } }
 
 impl Events {
     /// Starts giving places to the operator's events. Returns the last place so far.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use super::query::Sql;
-use super::row::{Record, Row, Stored, unreadable};
+use super::row::{Record, Row, Stored, row, unreadable};
 use super::statement::{Bound, Value};
 use super::stored::Base64;
 use purser_model::{
@@ -23,33 +23,17 @@ pub(super) const COLUMNS: Sql<&str> =
     transfers.asks_approval, transfers.approval_reason, transfers.approval_expires_at,
     transfers.asked_at, transfers.earlier_valid_until, transfers.created_at, transfers.updated_at");
 
-impl Record for Transfer {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            id: row.get("transfer_id")?,
-            operator_id: row.get("operator_id")?,
-            network: row.get("network")?,
-            key_id: row.get("key_id")?,
-            idempotency_key: row.get("idempotency_key")?,
-            request: TransferRequest {
-                from: row.get("account_id")?,
-                to: row.get("recipient")?,
-                amount: row.get("amount_usdc")?,
-                memo: row.get("memo")?,
-            },
-            fee_payer: row.get("fee_payer")?,
-            refusal: row.get("refusal")?,
-            approval: read_approval(row)?,
-            policy_version: row.get("policy_version")?,
-            reopened: row.get("reopened")?,
-            asked_at: row.get("asked_at")?,
-            earlier_valid_until: row.get("earlier_valid_until")?,
-            state: read_state(row)?,
-            created_at: row.get("created_at")?,
-            updated_at: row.get("updated_at")?,
-        })
-    }
-}
+row! { Transfer from row {
+    id: transfer_id, operator_id, network, key_id, idempotency_key,
+    request = TransferRequest {
+        from: row.get("account_id")?,
+        to: row.get("recipient")?,
+        amount: row.get("amount_usdc")?,
+        memo: row.get("memo")?,
+    },
+    fee_payer, refusal, approval = read_approval(row)?, policy_version, reopened, asked_at,
+    earlier_valid_until, state = read_state(row)?, created_at, updated_at,
+}}
 
 fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
     Ok(match row.get::<String>("state")?.as_str() {

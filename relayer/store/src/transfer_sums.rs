@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::query::{Piece, Place, Sql, sql};
-use super::row::{Record, Row};
+use super::row::{Row, row};
 use super::{StoreError, Transfers};
 use purser_model::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, UsdcAmount};
 
@@ -25,26 +25,9 @@ pub(super) fn sum_of(row: &Row<'_>) -> Result<UsdcAmount, StoreError> {
     Ok(UsdcAmount::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)))
 }
 
-impl Record for PaidInDay {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            account_id: row.get("account_id")?,
-            day: row.get("day")?,
-            amount: sum_of(row)?,
-            payments: row.get("payments")?,
-        })
-    }
-}
+row! { PaidInDay from row { account_id, day, amount = sum_of(row)?, payments } }
 
-impl Record for Refusals {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            account_id: row.get("account_id")?,
-            reason: row.get("reason")?,
-            count: row.get("refusals")?,
-        })
-    }
-}
+row! { Refusals { account_id, reason, count: refusals } }
 
 impl Transfers {
     /// What each of the operator's accounts paid in each of the days that begin at `days`, over the newest `rows_max` transfers

@@ -2,12 +2,16 @@ use futures::FutureExt;
 
 use super::approvals::has_room_to_ask;
 use super::claims::release;
+use super::events::announce;
+use super::history::record;
 use super::query::sql;
 use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::{StoreError, Transaction, Transfers};
-use purser_core::{GivesBack, Marked};
-use purser_model::{Account, OperatorId, Timestamp, Transfer, TransferId, TransferState};
+use purser_core::GivesBack;
+use purser_model::{
+    Account, Event, HistoryEntry, OperatorId, Timestamp, Transfer, TransferId, TransferState, WebhookId,
+};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
@@ -106,7 +110,7 @@ impl Transfers {
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Marked, StoreError> {
+    ) -> Result<Transfer, StoreError> {
         self.step(transfer, next, None, now).await
     }
 
@@ -117,9 +121,8 @@ impl Transfers {
         next: TransferState,
         gives_back: Option<GivesBack>,
         now: Timestamp,
-    ) -> Result<Marked, StoreError> {
-        let told = self.announcement_of(transfer, &next, now).await?;
-        let is_watched = told.watches(transfer.request.from);
+    ) -> Result<Transfer, StoreError> {
+        let entries = self.entries_of(transfer, &next).await?;
         let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());
         let write = self.write(move |tx| {
@@ -131,13 +134,29 @@ impl Transfers {
                 if let Some(gives_back) = gives_back {
                     release(tx, &transfer, gives_back).await?;
                 }
-                told.write(tx, &transfer, &next.state, now).await
+                announce_step(tx, &transfer, &next.state, &entries, now).await
             }
             .boxed()
         });
         self.outbox.hint(write.await?);
-        Ok(Marked { transfer: moved, is_watched })
+        Ok(moved)
     }
+}
+
+/// Adds the step's entries to histories and announces it, in the transaction of the step. Returns the webhooks to hint at after
+/// the commit.
+pub(super) async fn announce_step(
+    tx: &mut Transaction<'_>,
+    transfer: &Transfer,
+    next: &TransferState,
+    entries: &[HistoryEntry],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let mut events = Event::of_step(transfer, next, now);
+    for entry in entries {
+        events.extend(record(tx, entry, now).await?);
+    }
+    announce(tx, &events, now).await
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.

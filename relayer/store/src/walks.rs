@@ -6,18 +6,18 @@ use super::chain_wins::{Met, settle_paid};
 use super::due::Due;
 use super::events::announce;
 use super::history::record_read;
-use super::limits::{LimitWatches, reached_by};
+use super::limits::reached_by;
 use super::marks::{Mark, OneOf};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
-use super::query::{Sql, sql};
-use super::row::{Record, Row};
+use super::query::{Sql, columns, sql};
+use super::row::{Record, Row, row};
 use super::stored::OrEmpty;
 use super::{Index, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{
     Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
-    TransferId, Webhook,
+    TransferId,
 };
 
 /// Events inserted per statement.
@@ -88,16 +88,9 @@ struct WalkedEntry {
     is_uncounted: bool,
 }
 
-impl Record for WalkedEntry {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            mark: Mark::read(row)?,
-            created_at: row.get("created_at")?,
-            transfer_id: row.get("transfer_id")?,
-            is_uncounted: row.get::<i64>("uncounted")? == 1,
-        })
-    }
-}
+row! { WalkedEntry from row {
+    mark = Mark::read(row)?, created_at, transfer_id, is_uncounted = row.get::<i64>("uncounted")? == 1,
+}}
 
 impl Index {
     /// For the indexer: how far an address has been read. `None`: it was never read.
@@ -176,7 +169,8 @@ impl Index {
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
-        let (webhooks, watches) = self.listeners_of(&entries).await?;
+        let operators: BTreeSet<OperatorId> = entries.iter().map(|entry| entry.operator_id).collect();
+        let watches = self.find_limit_watches(&operators.into_iter().collect::<Vec<_>>()).await?;
         let write = self.write(move |tx| {
             async move {
                 let newest = entries.iter().map(|entry| entry.created_at).max();
@@ -203,7 +197,7 @@ impl Index {
                 for events in events.chunks(ANNOUNCED_AT_ONCE) {
                     let now = events.iter().map(|event| event.created_at).max();
                     if let Some(now) = now {
-                        notified.extend(announce(tx, events, &webhooks, now).await?);
+                        notified.extend(announce(tx, events, now).await?);
                     }
                 }
                 Ok((notified, contradictions))
@@ -213,21 +207,6 @@ impl Index {
         let (notified, contradictions) = write.await?;
         self.outbox.hint(notified);
         Ok(contradictions)
-    }
-
-    /// The webhooks of the operators that these entries concern, and which operators subscribe to limits. Read before
-    /// the write, so that the writer is not held up.
-    async fn listeners_of(
-        &self,
-        entries: &[HistoryEntry],
-    ) -> Result<(Vec<Webhook>, LimitWatches), StoreError> {
-        let operators: BTreeSet<OperatorId> = entries.iter().map(|entry| entry.operator_id).collect();
-        let operators: Vec<OperatorId> = operators.into_iter().collect();
-        let mut webhooks = Vec::new();
-        for operator in &operators {
-            webhooks.extend(self.list_all_webhooks(*operator).await?);
-        }
-        Ok((webhooks, self.find_limit_watches(&operators).await?))
     }
 
     /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`
@@ -283,10 +262,10 @@ impl Index {
         expires_at: Timestamp,
     ) -> Result<bool, StoreError> {
         let taken = sql! {
-            "INSERT INTO marks (name, at, holder) VALUES ({name}, {expires_at}, {holder})
+            "INSERT INTO marks {row}
              ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
                  WHERE marks.holder = excluded.holder OR {is_free} OR {alone}",
-            name = index_of(network), holder = *self.holder, expires_at,
+            row = columns! { name = index_of(network), at = expires_at, holder = *self.holder },
             is_free = Due::of_lease(now, expires_at).has_come("marks.at"),
             // A SQLite file serves one relayer, so every earlier holder is gone.
             alone = matches!(self.pools, Pools::Sqlite { .. })
@@ -335,12 +314,12 @@ async fn move_walk(
     let (under_way, before_signature) = (after.under_way.is_some(), before_of(after));
     let write = match before {
         None => sql! {
-            "INSERT INTO walks
-                 (network, address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature)
-             VALUES ({network}, {address}, {until_signature}, {until_slot}, {under_way}, {top_signature},
-                 {top_slot}, {before_signature})
+            "INSERT INTO walks {row}
              ON CONFLICT (network, address) DO NOTHING",
-            network, after.address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
+            row = columns! {
+                network, after.address, until_signature, until_slot, under_way, top_signature, top_slot,
+                before_signature
+            }
         },
         Some(before) => sql! {
             "UPDATE walks SET until_signature = {until_signature}, until_slot = {until_slot}, under_way = {under_way},

@@ -1,10 +1,10 @@
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
 use super::operators::{count_in, lock_operator};
-use super::query::{Sql, sql};
+use super::query::{Query, Sql, columns, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::{Below, OrEmpty};
-use super::{Database, StoreError, Webhooks};
+use super::{StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
     DisabledReason, EndpointHealth, Network, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
@@ -72,15 +72,13 @@ impl Webhooks {
     ) -> Result<(), StoreError> {
         let (disabled_reason, disabled_at) = disabled(&webhook.status);
         let insert = sql! {
-            "INSERT INTO webhooks
-                 (webhook_id, operator_id, url, events, account_ids, threshold_usdc, status, disabled_reason,
-                  disabled_at, secret, failures, created_at, updated_at)
-             VALUES ({id}, {operator_id}, {url}, {events}, {accounts}, {threshold}, {status}, {disabled_reason},
-                  {disabled_at}, {secret}, 0, {created_at}, {updated_at})",
-            webhook.id, webhook.operator_id, webhook.url, events = *webhook.subscription.events(),
-            accounts = *webhook.subscription.accounts(), threshold = webhook.subscription.threshold(),
-            status = webhook.status.as_str(), disabled_reason, disabled_at, secret, webhook.created_at,
-            webhook.updated_at
+            "INSERT INTO webhooks {row}",
+            row = columns! {
+                webhook_id = webhook.id, webhook.operator_id, webhook.url, events = *webhook.subscription.events(),
+                account_ids = *webhook.subscription.accounts(), threshold_usdc = webhook.subscription.threshold(),
+                status = webhook.status.as_str(), disabled_reason, disabled_at, secret, failures = 0_u32,
+                webhook.created_at, webhook.updated_at
+            }
         };
         let operator = webhook.operator_id;
         let count = sql! {"SELECT COUNT(*) FROM webhooks WHERE operator_id = {operator}", operator};
@@ -181,13 +179,9 @@ impl Webhooks {
     }
 }
 
-impl Database {
-    /// Every webhook of the operator.
-    pub(super) async fn list_all_webhooks(&self, operator: OperatorId) -> Result<Vec<Webhook>, StoreError> {
-        sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = COLUMNS, operator}
-            .fetch_all(self.reader())
-            .await
-    }
+/// Every webhook of the operator.
+pub(super) fn all_of(operator: OperatorId) -> Query {
+    sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = COLUMNS, operator}
 }
 
 impl Webhooks {
@@ -253,8 +247,8 @@ impl Webhooks {
             operator, id
         };
         let note = sql! {
-            "INSERT INTO deleted_webhooks (operator_id, webhook_id) VALUES ({operator}, {id})",
-            operator, id
+            "INSERT INTO deleted_webhooks {row}",
+            row = columns! { operator_id = operator, webhook_id = id }
         };
         self.write(move |tx| {
             async move {

@@ -66,23 +66,18 @@ impl Observer for TransferObserver {
         }
     }
 
-    /// After the payment, once it was answered. If this is cut off, the next reading finds the crossing.
-    fn balance_changed(&self, payer: &Payer) {
+    /// After the payment, once it was answered. If this is cut off, the next reading finds a crossing, and the indexer the rest.
+    fn paid(&self, payer: &Payer) {
         let (this, payer) = (self.clone(), *payer);
         self.inside.tasks.start(async move {
+            // What the account has spent stands in the transaction, which the indexer reads.
+            if this.inside.store.events.watches_limits(payer.operator_id).await.unwrap_or(true)
+                && let Ok(network) = this.inside.chains.get(payer.network)
+            {
+                network.chain.look_again();
+            }
             if let Err(error) = this.look_at_balance(&payer).await {
                 tracing::warn!(account_id = %payer.account_id, %error, "cannot read a balance after a payment");
-            }
-        });
-    }
-
-    /// After the payment: what its account has spent stands in the transaction, which the indexer reads.
-    fn limits_used(&self, payer: &Payer) {
-        let (watched, operator) = (self.inside.store.events.clone(), payer.operator_id);
-        let Ok(network) = self.inside.chains.get(payer.network).cloned() else { return };
-        self.inside.tasks.start(async move {
-            if watched.watches_limits(operator).await.unwrap_or(true) {
-                network.chain.look_again();
             }
         });
     }
@@ -106,6 +101,9 @@ impl TransferObserver {
     }
 
     async fn look_at_balance(&self, payer: &Payer) -> Result<(), ServiceError> {
+        if !self.inside.store.events.has_thresholds(payer.operator_id).await? {
+            return Ok(());
+        }
         let operator = self.inside.store.operators.find_operator(payer.operator_id).await?;
         let account = self.inside.store.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some((operator, account)) = operator.zip(account) else { return Ok(()) };

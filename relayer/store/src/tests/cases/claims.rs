@@ -64,8 +64,7 @@ async fn bytes_are_stored_with_the_claim_that_makes_the_transfer_and_with_no_oth
 async fn a_settled_transfer_is_replayed() {
     let Some(fixture) = fixture().await else { return };
     let first = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
-    let settled =
-        fixture.store.transfers.mark_settled(&first, settlement(1), at(1)).await.expect("settled").transfer;
+    let settled = fixture.store.transfers.mark_settled(&first, settlement(1), at(1)).await.expect("settled");
     match fixture.claim(&fixture.transfer(2, "a"), 2).await {
         Claim::Replay(transfer) => {
             assert_eq!((transfer.id, &transfer.state), (settled.id, &settled.state));

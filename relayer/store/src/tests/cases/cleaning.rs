@@ -174,7 +174,7 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
     };
     let paid = begun(1, 0).await;
     let paid = store.transfers.mark_signed(&paid, signed(1), at(1)).await.expect("signed");
-    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled");
     let refused = begun(2, 0).await;
     let refused = store
         .transfers
@@ -237,7 +237,7 @@ async fn refused_and_failed_transfers_go_sooner_than_payments_where_that_is_set(
         fixture.claim_new(&new_transfer(Transfer { id, ..new.transfer }), 0).await
     };
     let paid = store.transfers.mark_signed(&begun(1).await, signed(1), at(1)).await.expect("signed");
-    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled").transfer;
+    let paid = store.transfers.mark_settled(&paid, settlement(2), at(2)).await.expect("settled");
     let refused =
         store.transfers.mark_rejected(&begun(2).await, rejection(RejectionReason::Paused), at(1)).await;
     let failed =

@@ -15,7 +15,7 @@ async fn asked(fixture: &Fixture, number: u8) -> Transfer {
     let wanted =
         ApprovalWanted { rejection: rejection(RejectionReason::SingleLimitExceeded), expires_at: at(1_000) };
     let asks = claimed.state.ask(wanted).expect("claimed");
-    fixture.store.transfers.mark(&claimed, asks, at(1)).await.expect("marked").transfer
+    fixture.store.transfers.mark(&claimed, asks, at(1)).await.expect("marked")
 }
 
 fn co_signature(transfer: &Transfer, number: u32, seconds: i64) -> CoSignature {

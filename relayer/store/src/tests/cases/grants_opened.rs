@@ -8,7 +8,7 @@ async fn asked(fixture: &Fixture, number: u8, key: &str, seconds: i64) -> Transf
     let rejection = rejection(RejectionReason::SingleLimitExceeded);
     let wanted = ApprovalWanted { rejection, expires_at: at(seconds + 1_000) };
     let asks = claimed.state.ask(wanted).expect("claimed");
-    fixture.store.transfers.mark(&claimed, asks, at(seconds)).await.expect("marked").transfer
+    fixture.store.transfers.mark(&claimed, asks, at(seconds)).await.expect("marked")
 }
 
 /// The grant for it, opened in this slot ten seconds later.

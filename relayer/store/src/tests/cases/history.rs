@@ -34,7 +34,7 @@ async fn settles(fixture: &Fixture, number: u8, to: Recipient, slot: u64) -> Tra
         settled_at: at(i64::try_from(slot).expect("small")),
         slot,
     };
-    fixture.store.transfers.mark_settled(&signed, settlement, at(2)).await.expect("settled").transfer
+    fixture.store.transfers.mark_settled(&signed, settlement, at(2)).await.expect("settled")
 }
 
 async fn booked(fixture: &Fixture, account: &Account) -> i64 {

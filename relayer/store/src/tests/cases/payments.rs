@@ -114,7 +114,7 @@ async fn a_payment_of_ours_is_known_once_its_number_is_read() {
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let sent = store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let settlement = Settlement { signature: signed(1).signature, slot: 7, ..settlement(2) };
-    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled");
     let made = store.transfers.find_payment(fixture.account.id, ours.id.tag(), -1).await.expect("read");
     assert_eq!(made.map(|made| made.transfer_id), Some(ours.id), "it has its tag at once");
     let mark = Mark { signature: signed(1).signature, slot: 7 };
@@ -143,7 +143,7 @@ async fn a_payment_of_ours_whose_number_came_with_its_landing_is_not_read() {
     let sent = store.transfers.mark_signed(&claimed, signed(1), at(1)).await.expect("signed");
     let signature = signed(1).signature;
     let settlement = Settlement { signature: signature.clone(), slot: 7, number: Some(1), ..settlement(2) };
-    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled").transfer;
+    let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled");
     let made = store.transfers.find_payment(fixture.account.id, ours.id.tag(), -1).await.expect("read");
     assert_eq!(made.map(|made| made.transfer_id), Some(ours.id), "it has its tag at once");
     let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));

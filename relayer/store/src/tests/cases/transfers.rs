@@ -9,7 +9,7 @@ async fn a_transfer_comes_back_whole_in_every_state_after_a_restart() {
     let allowed = Transfer { policy_version: Some(7), ..claimed };
     let signed_one = store.transfers.mark_signed(&allowed, signed(1), at(1)).await.expect("signed");
     let sent = store.transfers.mark_sent(&signed_one, at(2)).await.expect("sent");
-    let settled = store.transfers.mark_settled(&sent, settlement(3), at(4)).await.expect("settled").transfer;
+    let settled = store.transfers.mark_settled(&sent, settlement(3), at(4)).await.expect("settled");
     let other = fixture.claim_new(&fixture.transfer(2, "b"), 0).await;
     let rejected =
         store.transfers.mark_rejected(&other, rejection(RejectionReason::MemoTooLong), at(1)).await;
@@ -61,7 +61,7 @@ async fn an_end_is_final() {
     let Some(fixture) = fixture().await else { return };
     let claimed = fixture.claim_new(&fixture.transfer(1, "a"), 0).await;
     let settled =
-        fixture.store.transfers.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled").transfer;
+        fixture.store.transfers.mark_settled(&claimed, settlement(1), at(1)).await.expect("settled");
     let failed =
         fixture.store.transfers.mark_failed(&settled, failure(FailureCode::TransferFailed), at(2)).await;
     assert!(matches!(failed, Err(StoreError::WrongState(_))));

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use futures::FutureExt;
 use tokio::task::JoinSet;
 
 use super::*;
@@ -43,6 +45,44 @@ async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
     let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), seconds).await;
     let rejected = rejection(RejectionReason::Paused);
     fixture.store.transfers.mark_rejected(&claimed, rejected, at(seconds)).await.expect("rejected").id
+}
+
+#[tokio::test]
+async fn webhook_whose_registration_is_written_before_an_event_gets_it() {
+    let Some(fixture) = fixture().await else { return };
+    let claimed = fixture.claim_new(&fixture.transfer(1, "1"), 1).await;
+    let webhook = webhook(&fixture, 1, None);
+    let opened = Arc::new(tokio::sync::Notify::new());
+    let gate = opened.clone();
+    let holds_the_writer = fixture.store.write(move |_| {
+        let gate = gate.clone();
+        async move {
+            gate.notified().await;
+            Ok(())
+        }
+        .boxed()
+    });
+    let sealed = sealed("sealed");
+    let registers = fixture.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX);
+    let refuses = fixture.store.transfers.mark_rejected(&claimed, rejection(RejectionReason::Paused), at(2));
+    let opens = async {
+        // Meanwhile everything that is read before a write has been read.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        opened.notify_one();
+    };
+    let (held, registered, refused, ()) = tokio::join!(
+        holds_the_writer,
+        registers,
+        async {
+            tokio::task::yield_now().await;
+            refuses.await
+        },
+        opens
+    );
+    held.expect("held");
+    registered.expect("registered");
+    refused.expect("rejected");
+    assert_eq!(deliveries(&fixture, &webhook, None).await.len(), 1);
 }
 
 async fn takes(store: &Store, webhook: &Webhook, seconds: i64, rows_max: u32) -> Vec<LeasedDelivery> {
