@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{IDEMPOTENCY_SECONDS, Rejection, RejectionReason, Timestamp};
+use super::{FailureCode, IDEMPOTENCY_SECONDS, Rejection, RejectionReason, Timestamp};
 
 /// How long a person has.
 const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
@@ -27,6 +27,31 @@ pub struct ApprovalRequested {
     /// Why policy refused it.
     pub reason: RejectionReason,
     pub expires_at: Timestamp,
+}
+
+/// How the wait for a person ends before anybody answers with a grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalEnd {
+    /// A person says no.
+    Rejected,
+    /// Whoever asked takes the question back.
+    Withdrawn,
+}
+
+impl ApprovalEnd {
+    pub(crate) const fn code(self) -> FailureCode {
+        match self {
+            Self::Rejected => FailureCode::ApprovalRejected,
+            Self::Withdrawn => FailureCode::ApprovalWithdrawn,
+        }
+    }
+
+    pub(crate) const fn message(self) -> &'static str {
+        match self {
+            Self::Rejected => "The operator rejected it; nothing was paid.",
+            Self::Withdrawn => "It was withdrawn; nothing was paid.",
+        }
+    }
 }
 
 /// A refusal that a person may approve.

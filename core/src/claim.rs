@@ -72,7 +72,12 @@ impl UsedKey {
             TransferState::Settled(_) | TransferState::Rejected(_) => answer(Claim::Replay(transfer())),
             // Whoever refuses to send them would get signed bytes at every try; and a person's no stands.
             TransferState::Failed(failure)
-                if [FailureCode::PaymentRefused, FailureCode::ApprovalRejected].contains(&failure.code) =>
+                if [
+                    FailureCode::PaymentRefused,
+                    FailureCode::ApprovalRejected,
+                    FailureCode::ApprovalWithdrawn,
+                ]
+                .contains(&failure.code) =>
             {
                 answer(Claim::Replay(transfer()))
             }

@@ -12,7 +12,7 @@ pub struct Failure {
 }
 
 words! {
-    /// Kinds of failure. All but two may be retried under the same idempotency key.
+    /// Kinds of failure. All but three may be retried under the same idempotency key.
     pub enum FailureCode {
         InsufficientBalance = "insufficient_balance",
         /// The issuer of USDC has frozen the paying token account.
@@ -29,6 +29,8 @@ words! {
         Interrupted = "interrupted",
         /// A person was asked, and said no. Not retried.
         ApprovalRejected = "approval_rejected",
+        /// A person was asked, and whoever had asked took the question back. Not retried.
+        ApprovalWithdrawn = "approval_withdrawn",
         /// A person was asked, and did not answer in time.
         ApprovalExpired = "approval_expired",
         /// A person was asked, and what they were asked about holds no longer: the policy has changed, or the account was stopped.

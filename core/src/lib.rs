@@ -47,7 +47,7 @@ mod transfer;
 mod transfer_state;
 
 pub use address::{Address, AddressError};
-pub use approval::{Approval, ApprovalRequested, ApprovalWanted};
+pub use approval::{Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted};
 pub use bounds::{Bounds, BudgetState, MonthCap};
 pub use chain::{
     AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Refusal,

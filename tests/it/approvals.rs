@@ -306,6 +306,9 @@ async fn past_the_daily_limit_no_approver_is_asked_whatever_was_refused_before_i
         .await;
     let asked = scene.asks("a").await.has_status(202);
     assert_eq!(asked.failed_checks(), ["max_single_transfer", "max_daily_spend"]);
+    // Whoever is told of it learns that approvers need not be asked.
+    let events = scene.operator.client.get("/v1/events?type=approval.requested").await.has_status(200);
+    assert_eq!(events["data"][0]["data"]["needs_admin"], true, "{}", events.text);
     let page = page_of(&asked);
     let shown = scene.app.client().get(&page).await.has_status(200);
     assert!(shown.text.contains("no approver can pass") && !shown.text.contains("solana:"), "{}", shown.text);

@@ -328,6 +328,21 @@ async fn is_finished_after_a_death(database: Option<std::sync::Arc<TestDatabase>
     }
     let again = sends(&client, "a", &body).await.has_status(200);
     assert_eq!((&again.text, again.header("idempotent-replayed")), (&done.text, Some("true")));
+    // What the dead process changed and could not record is done, by the transaction that the versions name.
+    clock.is_ahead(300);
+    for agent in &agents {
+        let path = format!("/v1/actions?action=update_policy&object_id={}", agent.id);
+        until("its change is on record once, by its transaction", async || {
+            let listed = client.get(&path).await.has_status(200);
+            let of_done = listed["data"].as_array().expect("actions").iter();
+            let of_done = of_done.filter(|action| action["outcome"] == "done");
+            let signatures: Vec<Value> = of_done.map(|action| action["tx_signature"].clone()).collect();
+            let versions = client.get(&agent.path("/policy/versions")).await.has_status(200);
+            let newest = &versions["data"][0];
+            newest["version"] == 2 && signatures == [newest["tx_signature"].clone()]
+        })
+        .await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,8 @@
 //! "Change many" on the dashboard, and tags there.
 
+use purser_tests::clock::HostClock;
 use purser_tests::{Agent, AppSettings, Browser, Operator, TestApp, TestNetwork, until};
+use reqwest::Method;
 use serde_json::json;
 
 use crate::dashboard::signed_in;
@@ -151,6 +153,85 @@ async fn accounts_whose_change_waits_are_counted_apart_from_those_that_are_chang
     let done = confirms(&browser, &format!("{PATH}/policy"), &page).await;
     assert!(done.contains("0 of 2 changed; 2 wait until the time beside each"), "{done}");
     assert_eq!(operator.client.get(&agents[0].path("")).await["status"], "paused");
+}
+
+/// Every field that a page's forms show as filled in.
+fn entered(page: &str) -> Vec<(String, String)> {
+    let form =
+        page.rsplit_once("<form method=\"post\" action=\"/dashboard/accounts/change\"").expect("the form").1;
+    let inputs = form.split("<input ").skip(1).filter_map(|input| {
+        let input = input.split('>').next()?;
+        let attribute =
+            |name: &str| Some(input.split_once(&format!("{name}=\""))?.1.split('"').next()?.to_owned());
+        let is_off = attribute("type").as_deref() == Some("radio") && !input.contains(" checked");
+        Some((attribute("name")?, attribute("value")?)).filter(|(_, value)| !is_off && !value.is_empty())
+    });
+    let selects = form.split("<select ").skip(1).filter_map(|select| {
+        let name = select.split_once("name=\"")?.1.split('"').next()?;
+        let chosen =
+            select.split("</select>").next()?.split("<option").find(|option| option.contains(" selected"))?;
+        Some((name.to_owned(), chosen.split_once("value=\"")?.1.split('"').next()?.to_owned()))
+    });
+    inputs.chain(selects).filter(|(name, _)| name != "once").collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_entered_is_shown_again_after_a_change_that_was_interrupted() {
+    for (asked, path) in [
+        (
+            vec![
+                ("tag", "fleet"),
+                ("what", "rules"),
+                ("max_daily_spend", "7"),
+                ("require_memo", "yes"),
+                ("reason", "spring"),
+            ],
+            "policy",
+        ),
+        (vec![("tag", "fleet"), ("search", "agent"), ("what", "pause")], "policy"),
+        (vec![("status", "active"), ("what", "halt")], "halt"),
+    ] {
+        let clock = HostClock::new();
+        let sound = AppSettings { host_clock: Some(clock.clone()), ..AppSettings::default() };
+        let environment = vec![("PURSER_CRASH_AT", "many.one:20".to_owned())];
+        let dies = AppSettings { environment, ..sound.clone() };
+        let app = TestApp::start(TestNetwork::shared().await, &dies).await;
+        let operator = app.new_operator().await;
+        for number in 0..24 {
+            tagged(&operator, &format!("agent {number}")).await;
+        }
+        let browser = signed_in(&operator).await;
+        let page = browser.sends_form(PATH, &asked).await.has_status(200).text;
+        let before = entered(&page);
+        for field in &asked {
+            assert!(before.contains(&(field.0.to_owned(), field.1.to_owned())), "{field:?}: {before:?}");
+        }
+        // As a browser sends it: with every hidden field.
+        let form = page.split(&format!("action=\"{PATH}/{path}\"")).nth(1).expect("a form to confirm");
+        let form = form.split("</form>").next().expect("its end");
+        let hidden: Vec<(String, String)> = form
+            .split("type=\"hidden\" name=\"")
+            .skip(1)
+            .filter_map(|input| {
+                let (name, rest) = input.split_once("\" value=\"")?;
+                let value = rest.split('"').next()?.replace("&#34;", "\"").replace("&quot;", "\"");
+                Some((name.to_owned(), value))
+            })
+            .collect();
+        let request = browser.request(Method::POST, &format!("{PATH}/{path}"));
+        // It may lead to the page that says how far it is, or die before.
+        let sent = request.header("origin", app.base_url()).form(&hidden).send().await;
+        let place =
+            sent.ok().and_then(|sent| Some(sent.headers().get("location")?.to_str().ok()?.to_owned()));
+        app.crashes();
+        let risen = app.twin(&sound);
+        clock.is_ahead(31);
+        let place = place.unwrap_or_else(|| format!("{PATH}/{path}?working=lost"));
+        let again = Browser::new(&risen.base_url());
+        again.holds(browser.cookie().as_deref());
+        let left = again.reads(&place).await.has_status(200).says("It was interrupted");
+        assert_eq!(entered(&left.text), before, "{path}");
+    }
 }
 
 #[tokio::test]

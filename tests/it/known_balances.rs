@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use purser_tests::proxy::faults::Fault;
-use purser_tests::{Agent, Answer, AppSettings, Browser, Operator, Proxy, TestApp, TestNetwork};
+use purser_tests::{Agent, Answer, AppSettings, Browser, Operator, Proxy, TestApp, TestNetwork, until};
 use serde_json::{Value, json};
 
 /// An operator behind a line that can be cut.
 async fn operator_behind_a_proxy() -> (Operator, Proxy) {
     let network = TestNetwork::shared().await;
     let proxy = Proxy::to(&network.rpc_url);
-    let settings =
-        AppSettings { rpc_url: Some(proxy.url()), indexer_interval_ms: 200, ..AppSettings::default() };
-    let app = TestApp::start(network, &settings).await;
+    let app = TestApp::start(network, &settings_behind(&proxy)).await;
     (app.new_operator().await, proxy)
+}
+
+fn settings_behind(proxy: &Proxy) -> AppSettings {
+    AppSettings { rpc_url: Some(proxy.url()), indexer_interval_ms: 200, ..AppSettings::default() }
 }
 
 fn entry<'a>(page: &'a Answer, agent: &Agent) -> &'a Value {
@@ -146,22 +148,113 @@ async fn what_was_last_seen_is_shown_with_its_time_while_the_chain_is_away() {
     let away = away.says("Budget 1 is used up, and stops the accounts that pay through it: 10.00 of 10.00 USDC in 24 hours, as of 20");
     away.says("what they have left is not known now");
     let listed = browser.reads("/dashboard/accounts?search=ada").await.has_status(200);
-    for (column, said) in [
-        ("Spent in 24 h", "10.00 as of 20"),
-        ("Daily cap", "12.00 USDC as of 20"),
-    ] {
+    for (column, said) in [("Spent in 24 h", "10.00 as of 20"), ("Daily cap", "12.00 USDC as of 20")] {
         let cell = cell(&listed.text, column);
         assert!(cell.starts_with(said) && cell.ends_with("UTC"), "{column}: {cell}");
     }
     // The indexer may have seen the halt before the line was cut, and no later word lifted it.
     let status = cell(&listed.text, "Status");
     let seen = ["paused ", "not known now "].iter().find_map(|known| status.strip_prefix(known));
-    assert!(seen.is_some_and(|seen| seen.starts_with("halted as of 20") && seen.ends_with("UTC")), "{status}");
+    assert!(
+        seen.is_some_and(|seen| seen.starts_with("halted as of 20") && seen.ends_with("UTC")),
+        "{status}"
+    );
     browser.reads("/dashboard/budgets").await.has_status(200).says("these are the budgets as of");
-    // Nobody else's word for it: the interface says no more than it knows.
+    // The interface says as much: what it knows now, and beside that what was last seen.
     let known = operator.client.get("/v1/accounts").await.has_status(200);
     assert_eq!(entry(&known, &ben)["status"], "unknown");
     assert_ne!(entry(&known, &ada)["status"], "active");
+    let (ada, ben) = (&entry(&known, &ada)["last_seen"], &entry(&known, &ben)["last_seen"]);
+    assert_eq!((&ada["status"], &ada["halted"]["scope"]), (&json!("paused"), &json!("account")), "{ada}");
+    assert_eq!((&ben["status"], &ben["halted"]), (&json!("active"), &Value::Null), "{ben}");
+    assert_eq!((&ada["spent_24h_usdc"], &ada["budget_id"]), (&json!("10.000000"), &json!(budget)), "{ada}");
+    assert_eq!(ada["policy"]["max_daily_spend"], 12, "{ada}");
+    assert!(ada["at"].as_str().is_some_and(|at| at.ends_with('Z')), "{ada}");
+    proxy.mends();
+}
+
+#[tokio::test]
+async fn page_of_one_account_shows_what_was_last_seen_while_the_chain_is_away_and_no_form_that_needs_it() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    let ada = operator.creates_account_with("Ada", "20").await;
+    let ben = operator.creates_account("Ben").await;
+    ada.sets_policy(json!({ "max_daily_spend": 12 })).await;
+    let key = operator.client.post(&ada.path("/keys"), &json!({ "name": "laptop" })).await.has_status(201);
+    let other = operator.app().new_operator().await;
+    ada.pays("10").to(&ben).memo("invoice 7").await.is_settled();
+    operator.client.post(&ada.path("/halt"), &json!({})).await.has_status(200);
+    let browser = Browser::signed_in(&operator.app().base_url(), operator.client.key()).await;
+    let page = format!("/dashboard/accounts/{}", ada.id);
+    browser.reads(&page).await.has_status(200).says("Change the policy");
+    until("the history has the payment", async || browser.reads(&page).await.text.contains("invoice 7"))
+        .await;
+    proxy.cuts();
+    let away = browser.reads(&page).await.has_status(200);
+    for said in
+        ["The chain does not answer.", "halted as of", "12.00 USDC", "10.00 <span", "invoice 7", "laptop"]
+    {
+        assert!(away.text.contains(said), "{said}: {}", away.text);
+    }
+    let forms = ["/pause", "/halt", "/policy", "/policy/drop", "/tags", "/keys"];
+    for form in forms {
+        assert!(
+            !away.text.contains(&format!("{page}{form}\"")) && !away.text.contains("Change the policy"),
+            "{form}"
+        );
+    }
+    browser.reads(&format!("{page}/history")).await.has_status(200).says("invoice 7");
+    // A key that was stolen meanwhile is revoked all the same.
+    browser.sends_form(&format!("{page}/keys/revoke"), &[("key", key.text_of("id"))]).await.has_status(303);
+    // What was sent from a page of before is refused there, and says so.
+    let refused = browser.sends_form(&format!("{page}/pause"), &[("paused", "true")]).await;
+    assert!(refused.status == 503 && refused.text.contains("role=\"alert\""), "{}", refused.text);
+    // The interface answers for one account with what the chain says now, or not at all.
+    operator.client.get(&ada.path("")).await.is_error(503, "solana_unavailable");
+    let stranger = Browser::signed_in(&operator.app().base_url(), other.client.key()).await;
+    stranger.reads(&page).await.has_status(404);
+    proxy.mends();
+    until("the chain is read again", async || browser.reads(&page).await.text.contains("Fund it")).await;
+}
+
+#[tokio::test]
+async fn page_of_one_budget_shows_what_was_last_seen_while_the_chain_is_away_and_no_form_that_needs_it() {
+    let (operator, proxy) = operator_behind_a_proxy().await;
+    let ada = operator.creates_account_with("Ada", "20").await;
+    let ben = operator.creates_account("Ben").await;
+    let budget = operator.makes_budget(1, "15", None).await;
+    ada.sets_policy(json!({ "budget_id": budget })).await;
+    ada.pays("10").to(&ben).await.is_settled();
+    let browser = Browser::signed_in(&operator.app().base_url(), operator.client.key()).await;
+    let page = format!("/dashboard/budgets/{budget}");
+    browser.reads(&page).await.has_status(200).says("Change the caps").says("5.00 left");
+    proxy.cuts();
+    let away =
+        browser.reads(&page).await.has_status(200).says("this is the budget as of").says("10.00 of 15.00");
+    let away = away.says("When last seen, these did:").says(&ada.id);
+    assert!(!away.text.contains(&ben.id) && !away.text.contains("Change the caps"), "{}", away.text);
+    let changed = [("max_daily_spend", "20"), ("max_30_day_spend", ""), ("step", "look")];
+    let refused = browser.sends_form(&page, &changed).await;
+    assert!(refused.status == 503 && refused.text.contains("role=\"alert\""), "{}", refused.text);
+    operator.client.get(&format!("/v1/budgets/{budget}")).await.is_error(503, "solana_unavailable");
+    proxy.mends();
+}
+
+#[tokio::test]
+async fn pages_claim_nothing_of_an_account_or_a_budget_that_was_not_seen_since_the_start() {
+    let network = TestNetwork::shared().await;
+    let proxy = Proxy::to(&network.rpc_url);
+    // Nothing counts conditions meanwhile, and nobody looks at the account.
+    let settings = AppSettings { indexer_interval_ms: 60_000, ..settings_behind(&proxy) };
+    let operator = TestApp::start(network, &settings).await.new_operator().await;
+    let ada = operator.creates_account("Ada").await;
+    ada.sets_policy(json!({ "max_daily_spend": 12 })).await;
+    let budget = operator.makes_budget(1, "15", None).await;
+    let browser = Browser::signed_in(&operator.app().base_url(), operator.client.key()).await;
+    proxy.cuts();
+    let away = browser.reads(&format!("/dashboard/accounts/{}", ada.id)).await.has_status(200);
+    let away = away.says("not known now").says("were not read since this service started");
+    assert!(!away.text.contains("12.00") && !away.text.contains("tag active"), "{}", away.text);
+    browser.reads(&format!("/dashboard/budgets/{budget}")).await.has_status(503);
     proxy.mends();
 }
 

@@ -11,7 +11,7 @@ use super::error::PaymentError;
 use super::{MoneyPath, Rejected};
 use crate::crash_point;
 use crate::{
-    ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, Network, OperatorId, Payer,
+    ApprovalEnd, ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, Network, OperatorId, Payer,
     REQUEST_AHEAD_SECONDS, Rejection, Timestamp, Transfer, TransferId, TransferState, agreed_now,
 };
 
@@ -170,12 +170,12 @@ impl MoneyPath {
         Ok(())
     }
 
-    /// A person says no to a transfer that waits for one.
-    pub async fn reject_approval(
+    /// Ends the wait of a transfer for a person, unpaid.
+    pub async fn end_approval(
         &self,
         operator: OperatorId,
         id: TransferId,
-        message: String,
+        end: ApprovalEnd,
     ) -> Result<Rejected, PaymentError> {
         loop {
             let transfer = self.find(operator, id).await?;
@@ -184,8 +184,8 @@ impl MoneyPath {
             };
             let now = self.outside.clock.now();
             let failure = crate::Failure {
-                code: FailureCode::ApprovalRejected,
-                message: message.clone(),
+                code: end.code(),
+                message: end.message().to_owned(),
                 failed_at: now,
                 retry_at: None,
             };

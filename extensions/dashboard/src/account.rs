@@ -11,7 +11,8 @@ use purser_model::{
     HistoryFilter, KeyHolder, KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
 };
 use purser_service::{
-    AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Services, keys_filter,
+    AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
+    keys_filter,
 };
 
 use super::attention::who_halted;
@@ -74,6 +75,19 @@ impl AccountPage {
     }
 }
 
+/// The account as it was last seen, while the chain does not answer.
+#[derive(Template)]
+#[template(path = "account_away.html")]
+struct AccountAwayPage {
+    frame: Frame,
+    view: AccountView,
+    keys: Vec<ApiKey>,
+    older_keys: Option<String>,
+    entries: Vec<EntryView>,
+    names: Names,
+    complaint: Option<Complaint>,
+}
+
 pub async fn show(
     State(services): State<Arc<Services>>,
     signed: Signed,
@@ -109,22 +123,38 @@ async fn answer(
     let (operator, principal) = (&signed.operator, &signed.principal);
     let all = HistoryFilter::default();
     let wanted = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after: keys_after };
-    let (view, limits, policy, keys, entries) = tokio::try_join!(
-        services.accounts.get(principal, id),
-        services.transfers.limits(principal, id),
-        services.policies.get(operator, id),
+    let on_chain = async {
+        tokio::try_join!(
+            services.accounts.get(principal, id),
+            services.transfers.limits(principal, id),
+            services.policies.get(operator, id),
+        )
+    };
+    let (on_chain, keys, entries) = tokio::join!(
+        on_chain,
         services.keys.list(operator, KeyHolder::Agent(id), wanted),
         services.history.list(principal, id, all, first_page(ENTRIES)?),
-    )?;
+    );
+    let (keys, entries) = (keys?, entries?);
+    let names = named(&entries.items).named(services, operator).await?;
+    let older_keys = QueryParams::default().next(&format!("/dashboard/accounts/{id}"), keys.next.as_ref());
+    let (keys, entries) = (keys.items, entries.items);
+    let frame = Frame::new(&signed.operator, Section::Accounts).with_notice(notice);
+    let (view, limits, policy) = match on_chain {
+        Err(ServiceError::ChainUnavailable { .. }) => {
+            let view = services.accounts.known(operator, id).await?;
+            let away = AccountAwayPage { frame, view, keys, older_keys, entries, names, complaint };
+            return Ok(page(&away, away.complaint.as_ref()));
+        }
+        read => read?,
+    };
     let halted_for = who_halted(services, signed, view.halt_action).await?;
     let unpausing_waits = match policy.policy.paused && view.halt.is_none() {
         true => services.policies.compare(operator, id, &unpausing(None)).await.ok().and_then(|to| to.waits),
         false => None,
     };
-    let shown = named(&entries.items);
-    let names = shown.named(services, operator).await?;
     let shown = AccountPage {
-        frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
+        frame,
         qr: QrCode::of(&view.account.token_account.to_string()),
         metadata: view.account.metadata.as_ref().map(|metadata| metadata.json().get().to_owned()),
         charts: Chart::of_account(services, principal, id, view.as_of).await?,
@@ -133,9 +163,9 @@ async fn answer(
         limits,
         policy,
         unpausing_waits: unpausing_waits.map(waits_in_words),
-        older_keys: QueryParams::default().next(&format!("/dashboard/accounts/{id}"), keys.next.as_ref()),
-        keys: keys.items,
-        entries: entries.items,
+        older_keys,
+        keys,
+        entries,
         names,
         form,
         complaint,
@@ -256,7 +286,6 @@ pub async fn revoke_key(
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    use purser_service::{Resource, ServiceError};
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     services.keys.revoke(&signed.principal, key).await?;
     Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))

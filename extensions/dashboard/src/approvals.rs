@@ -6,7 +6,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_model::{
-    ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId, TransferState,
+    ApprovalEnd, ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId,
+    TransferState,
 };
 use purser_service::{ApprovalView, Services, TransferView};
 
@@ -86,6 +87,6 @@ pub async fn reject(
     signed: Signed,
     PageId(id): PageId<TransferId>,
 ) -> Result<Response, PageError> {
-    services.approvals.reject(&signed.principal, id).await?;
+    services.approvals.end(&signed.principal, id, ApprovalEnd::Rejected).await?;
     Ok(see(&format!("/dashboard/approvals/{id}?rejected=1")))
 }

@@ -147,6 +147,14 @@ async fn transaction(
             &ours.signed.bytes,
             "The service pays the fee and the deposit, if you sign within a minute.",
         ),
+        Ok(ForApprover::Poor { later: true }) => refused(
+            StatusCode::CONFLICT,
+            "This wallet holds too little SOL, and the service pays for one wallet at a time: another approver has it now. Scan the code again in a minute.",
+        ),
+        Ok(ForApprover::Poor { later: false }) => refused(
+            StatusCode::CONFLICT,
+            "This wallet has to pay the fee and a deposit of about 0.0024 SOL, and holds too little SOL. Send it some, then scan the code again.",
+        ),
         Ok(ForApprover::Stranger) => {
             refused(StatusCode::FORBIDDEN, "This wallet cannot approve this payment.")
         }

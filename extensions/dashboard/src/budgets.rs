@@ -71,9 +71,11 @@ pub async fn show(
 struct BudgetPage {
     frame: Frame,
     budget: BudgetView,
+    /// When it was seen, while the chain does not answer.
+    seen_at: Option<Timestamp>,
     /// Those that pay through it.
     accounts: Vec<AccountView>,
-    /// Of how many accounts it is not known: the chain did not answer.
+    /// Of how many accounts it is not known now: the chain did not answer.
     unknown: usize,
     form: Form,
     comparison: Option<ComparedCaps>,
@@ -126,19 +128,37 @@ pub async fn one(
         ("waits", "The change raises something, so it waits; see below until when."),
     ];
     let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
-    let budget = services.budgets.get(&signed.operator, id).await?;
+    let budget = get_or_seen(&services, &signed, id).await?;
+    let caps = budget.0.caps;
     let form = Form::of(vec![
-        ("max_daily_spend", typed_text(budget.caps.max_daily_spend)),
-        ("max_30_day_spend", budget.caps.max_30_day_spend.map_or_else(String::new, typed_text)),
+        ("max_daily_spend", typed_text(caps.max_daily_spend)),
+        ("max_30_day_spend", caps.max_30_day_spend.map_or_else(String::new, typed_text)),
     ]);
     let notice = notice.map(|(_, text)| text.to_owned());
     answer(&services, &signed, budget, notice, form, None, None).await
 }
 
+/// The budget or, while the chain does not answer, how this process saw it last and when.
+async fn get_or_seen(
+    services: &Services,
+    signed: &Signed,
+    id: BudgetId,
+) -> Result<(BudgetView, Option<Timestamp>), ServiceError> {
+    match services.budgets.get(&signed.operator, id).await {
+        Ok(budget) => Ok((budget, None)),
+        Err(error @ ServiceError::ChainUnavailable { .. }) => {
+            let seen = services.budgets.last_seen(&signed.operator);
+            let seen = seen.into_iter().find(|seen| seen.view.id == id).ok_or(error)?;
+            Ok((seen.view, Some(seen.at)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
 async fn answer(
     services: &Services,
     signed: &Signed,
-    budget: BudgetView,
+    (budget, seen_at): (BudgetView, Option<Timestamp>),
     notice: Option<String>,
     form: Form,
     comparison: Option<ComparedCaps>,
@@ -146,10 +166,12 @@ async fn answer(
 ) -> Result<Response, PageError> {
     let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
     let unknown = accounts.iter().filter(|view| view.policy.is_none()).count();
-    accounts.retain(|view| view.budget == Some(budget.id));
+    let named = |view: &AccountView| view.budget.or_else(|| view.seen.as_ref().and_then(|seen| seen.budget));
+    accounts.retain(|view| named(view) == Some(budget.id));
     let shown = BudgetPage {
         frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
         budget,
+        seen_at,
         accounts,
         unknown,
         form,
@@ -171,7 +193,7 @@ pub async fn change(
         Ok(CapsOutcome::Compared(compared)) => (Some(compared), None),
         Err(error) => (None, Some(Complaint::of(error)?)),
     };
-    let budget = services.budgets.get(&signed.operator, id).await?;
+    let budget = get_or_seen(&services, &signed, id).await?;
     answer(&services, &signed, budget, None, form, comparison, complaint).await
 }
 

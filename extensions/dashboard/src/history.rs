@@ -53,7 +53,7 @@ pub async fn show(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let filter = filter(&asked)?;
-    let view = services.accounts.get(&signed.principal, id).await?;
+    let view = services.accounts.known(&signed.operator, id).await?;
     let path = format!("/dashboard/accounts/{id}/history");
     let bound = filter.text(signed.operator.id, id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;

@@ -9,7 +9,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::many::{Changed, Compared, change, compare};
 use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
-use purser_model::{AccountFilter, AccountId, BudgetId, Invalid, PolicyUpdate, Selection, Tag, Timestamp};
+use purser_model::{
+    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, BudgetId, Invalid, PolicyUpdate,
+    Selection, Tag, Timestamp,
+};
 use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
 use serde_json::{Map, Value, json};
 
@@ -17,12 +20,16 @@ use super::accounts::search;
 use super::form::Form;
 use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
-use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page};
-use super::policy::{compared, entry_of_line, is_for_admin, limit_of_field, waits_in_words};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page};
+use super::policy::{compared, entry_of_line, is_for_admin, limit_of_field, line_of_entry, waits_in_words};
 use super::session::Signed;
 use super::text::filters;
 
 const PATH: &str = "/dashboard/accounts/change";
+/// The fields that say which accounts are meant.
+const CHOOSING: [&str; 3] = ["tag", "search", "status"];
+/// How many records of changes of many are looked through for one that was interrupted.
+const RECORDS: u32 = 20;
 
 #[derive(Template)]
 #[template(path = "many.html")]
@@ -169,7 +176,7 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let known = ["tag", "status", "search"].map(|name| (name, asked.text(name).to_owned()));
+    let known = CHOOSING.map(|name| (name, asked.text(name).to_owned()));
     let budgets = KnownBudgets::of(&services, &signed.operator).await;
     Ok(answer(&signed, budgets, Form::of(known.into()), None, None))
 }
@@ -311,14 +318,68 @@ fn done(Changed { compared, done }: &Changed, budgets: &KnownBudgets) -> Row {
     }
 }
 
+/// What was entered for the session's latest change that was interrupted, as far as it is on record.
+async fn find_entered(services: &Services, signed: &Signed) -> Result<Form, PageError> {
+    let mut latest: Option<Action> = None;
+    for name in ["change_policies", "halt_accounts"] {
+        let filter = ActionFilter {
+            name: name.parse().ok(),
+            key_id: Some(signed.principal.key_id()),
+            ..ActionFilter::default()
+        };
+        let listed = services.actions.list(&signed.operator, &filter, first_page(RECORDS)?).await?;
+        let is_interrupted = |action: &Action| {
+            action.session_id == Some(signed.session) && action.outcome == ActionOutcome::Unknown
+        };
+        let found = listed.items.into_iter().map(|listed| listed.action).find(is_interrupted);
+        latest = latest.into_iter().chain(found).max_by_key(|action| action.id);
+    }
+    let recorded = latest.and_then(|action| serde_json::from_str(action.after?.get()).ok());
+    Ok(recorded.map_or_else(Form::default, |recorded| entered(&recorded)))
+}
+
+/// The form as it was filled in, from the fields that are on record of what it asked for.
+fn entered(recorded: &Map<String, Value>) -> Form {
+    let text = |name: &str| recorded.get(name).and_then(Value::as_str);
+    let mut fields: Vec<(&str, String)> =
+        CHOOSING.iter().filter_map(|name| Some((*name, text(name)?.to_owned()))).collect();
+    let change = text("change").and_then(|json| serde_json::from_str::<Map<String, Value>>(json).ok());
+    let Some(change) = change else {
+        fields.push(("what", "halt".to_owned()));
+        return Form::of(fields);
+    };
+    for (name, value) in &change {
+        match (name.as_str(), value) {
+            ("paused", Value::Bool(paused)) => {
+                fields.push(("what", if *paused { "pause" } else { "unpause" }.to_owned()));
+            }
+            ("require_memo", Value::Bool(is_needed)) => {
+                fields.push(("require_memo", if *is_needed { "yes" } else { "no" }.to_owned()));
+            }
+            ("allowed_counterparties", Value::Array(entries)) => {
+                let lines: Vec<String> = entries.iter().map(line_of_entry).collect();
+                fields.push(("allowed", "only".to_owned()));
+                fields.push(("allowed_counterparties", lines.join("\n")));
+            }
+            ("allowed_counterparties", _) => fields.push(("allowed", "anyone".to_owned())),
+            (name, Value::Null) => fields.push((name, "none".to_owned())),
+            (name, Value::String(text)) => fields.push((name, text.clone())),
+            (name, other) => fields.push((name, other.to_string())),
+        }
+    }
+    Form::of(fields)
+}
+
 /// That it is under way, and then what became of it.
 pub async fn progress(
     State(services): State<Arc<Services>>,
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let (form, budgets) = (Form::default(), KnownBudgets::of(&services, &signed.operator).await);
-    let Some(name) = asked.given("working") else { return Ok(answer(&signed, budgets, form, None, None)) };
+    let budgets = KnownBudgets::of(&services, &signed.operator).await;
+    let Some(name) = asked.given("working") else {
+        return Ok(answer(&signed, budgets, Form::default(), None, None));
+    };
     match work(&services, &signed, name).await? {
         FormWork::Done(answer) => Ok(answer),
         FormWork::Running => Ok(ProgressPage {
@@ -338,7 +399,47 @@ pub async fn progress(
                 message: message.to_owned(),
                 field: String::new(),
             };
+            let form = find_entered(&services, &signed).await?;
             Ok(answer(&signed, budgets, form, None, Some(complaint)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn form_is_filled_in_again_as_it_was_from_what_is_on_record_of_it() {
+        let of_rules = [
+            ("what", "rules"),
+            ("max_single_transfer", "12.50"),
+            ("max_daily_spend", "none"),
+            ("budget_id", "none"),
+            ("require_memo", "no"),
+            ("allowed", "only"),
+            ("allowed_counterparties", "acct_1\nwallet 9xyz"),
+            ("reason", "spring"),
+        ];
+        let forms: [&[(&str, &str)]; 5] = [
+            &of_rules,
+            &[("tag", "fleet"), ("what", "rules"), ("allowed", "anyone"), ("max_30_day_spend", "7")],
+            &[("search", "Ben & co"), ("what", "pause"), ("reason", "a leak")],
+            &[("status", "paused"), ("what", "unpause")],
+            &[("tag", "fleet"), ("what", "halt")],
+        ];
+        for fields in forms {
+            let form = Form::of(fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect());
+            let change = asked(&form).expect("a change");
+            let mut recorded = Map::new();
+            recorded.extend(CHOOSING.map(|name| (name.to_owned(), json!(form.text(name)))));
+            let change = change.map(|change| Value::Object(change).to_string());
+            recorded.extend(change.map(|change| ("change".to_owned(), json!(change))));
+            let again = entered(&recorded);
+            for (name, value) in fields.iter().filter(|field| **field != ("what", "rules")) {
+                assert_eq!(again.text(name), *value, "{name}: {again:?}");
+            }
+            assert_eq!(asked(&again).expect("a change"), asked(&form).expect("a change"));
         }
     }
 }

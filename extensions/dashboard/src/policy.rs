@@ -238,6 +238,15 @@ pub fn entry_of_line(line: &str) -> Value {
     }
 }
 
+/// The line that such an entry was.
+pub fn line_of_entry(entry: &Value) -> String {
+    let kind_and_address = entry.as_object().and_then(|entry| entry.iter().next());
+    match kind_and_address {
+        Some((kind, address)) => format!("{kind} {}", address.as_str().unwrap_or_default()),
+        None => entry.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
 /// The fields of a policy as the form has them, in the form of JSON.
 fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
     let lines = form.text("allowed_counterparties").lines().map(str::trim).filter(|line| !line.is_empty());

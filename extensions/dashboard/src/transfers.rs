@@ -272,6 +272,7 @@ fn is_of_balance(failure: &Failure) -> bool {
         | FailureCode::PaymentRefused
         | FailureCode::Interrupted
         | FailureCode::ApprovalRejected
+        | FailureCode::ApprovalWithdrawn
         | FailureCode::ApprovalExpired
         | FailureCode::ApprovalVoid
         | FailureCode::AuthorityRotated

@@ -172,6 +172,11 @@ pub enum ForApprover {
     Unsigned(Vec<u8>),
     /// The same, for which we pay. Record it before anybody else sees it.
     CoSigned(CoSigned),
+    /// Nothing: we do not pay, and its wallet holds too little SOL.
+    Poor {
+        /// We may pay in a minute: another wallet has what we pay for.
+        later: bool,
+    },
     /// Nothing: it is no approver of the operator.
     Stranger,
     /// Nothing: where the grant would be, one is that has not ended.

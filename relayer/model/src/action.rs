@@ -44,8 +44,8 @@ impl fmt::Display for ActionWord {
 words! {
     /// What became of an action.
     pub enum ActionOutcome = "ActionOutcome":
-        "`unknown` while it runs, and for ever where the service ended on the way or could not tell how much \
-         was done." {
+        "`unknown` while it runs, and afterwards where the service ended on the way, or could not tell how \
+         much was done, and the chain does not show it." {
         /// It is not over, or its process ended on the way, or nobody knows whether all of it was done.
         Unknown = "unknown",
         Done = "done",

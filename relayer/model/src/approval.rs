@@ -6,15 +6,17 @@ words! {
     /// What became of asking a person about a transfer.
     pub enum ApprovalState = "ApprovalState":
         "`pending` waits for a person, `granted` is being paid, `used` is paid, `failed` was granted and not \
-         paid. `void` says that the policy was changed, the account stopped, or the grant taken back." {
+         paid. `rejected` says that a person said no, `withdrawn` that whoever had asked took it back. `void` says that the policy was changed, the account stopped, or the grant taken back." {
         /// Nobody has answered yet.
         Pending = "pending",
         /// A grant covers it: the payment is on its way.
         Granted = "granted",
         /// It was paid by its grant.
         Used = "used",
-        /// A person, or whoever had asked for it, said no.
+        /// A person said no.
         Rejected = "rejected",
+        /// Whoever had asked for it took it back.
+        Withdrawn = "withdrawn",
         Expired = "expired",
         /// The policy has changed, the account was stopped, or the grant was taken back.
         Void = "void",
@@ -31,6 +33,7 @@ impl ApprovalState {
             TransferState::Signed(_) | TransferState::Sent { .. } => Self::Granted,
             TransferState::Settled(_) => Self::Used,
             TransferState::Failed(Failure { code: FailureCode::ApprovalRejected, .. }) => Self::Rejected,
+            TransferState::Failed(Failure { code: FailureCode::ApprovalWithdrawn, .. }) => Self::Withdrawn,
             TransferState::Failed(Failure { code: FailureCode::ApprovalExpired, .. }) => Self::Expired,
             TransferState::Failed(Failure { code: FailureCode::ApprovalVoid, .. }) => Self::Void,
             TransferState::Rejected(_) | TransferState::Failed(_) => Self::Failed,
@@ -41,7 +44,7 @@ impl ApprovalState {
     pub const fn is_granted(self) -> bool {
         match self {
             Self::Granted | Self::Used | Self::Failed => true,
-            Self::Pending | Self::Rejected | Self::Expired | Self::Void => false,
+            Self::Pending | Self::Rejected | Self::Withdrawn | Self::Expired | Self::Void => false,
         }
     }
 }

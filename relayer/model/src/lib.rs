@@ -87,13 +87,13 @@ pub use policy::{PolicyUpdate, has_no_limit};
 pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
-    AccountId, ActionId, Address, AddressError, Approval, ApprovalRequested, ApprovalWanted, CheckedRule,
-    Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
-    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid, KeyId, Limit,
-    MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans, RECIPIENT_CHARS_MAX,
-    Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer,
-    TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey, WebhookId, WrongState,
-    check_text, happened_at, new_agent_id, transfer_tag,
+    AccountId, ActionId, Address, AddressError, Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted,
+    CheckedRule, Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt,
+    HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid,
+    KeyId, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans,
+    RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer,
+    Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
+    WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};

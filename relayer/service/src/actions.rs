@@ -1,9 +1,10 @@
 //! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
 //! services beside this one tell what only they know: see `crate::acting`.
 
-use std::sync::Arc;
+mod interrupted;
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::Stream;
@@ -59,7 +60,8 @@ impl Actions {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<ActionId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
+        let mut rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
+        interrupted::complete(&self.inside, operator, &mut rows).await?;
         let bound = filter.text(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.action.id.to_string())))
     }
@@ -70,12 +72,14 @@ impl Actions {
         operator: &Operator,
         filter: ActionFilter,
     ) -> impl Stream<Item = Result<Vec<ListedAction>, ServiceError>> + Send + use<> {
-        let (actions, operator_id) = (self.inside.store.actions.clone(), operator.id);
+        let (inside, operator) = (self.inside.clone(), operator.clone());
         futures::stream::try_unfold(Some(None), move |from: Option<Option<ActionId>>| {
-            let (actions, filter) = (actions.clone(), filter.clone());
+            let (inside, operator, filter) = (inside.clone(), operator.clone(), filter.clone());
             async move {
                 let Some(after) = from else { return Ok(None) };
-                let rows = actions.list_actions(operator_id, &filter, after, ROWS_AT_ONCE).await?;
+                let actions = &inside.store.actions;
+                let mut rows = actions.list_actions(operator.id, &filter, after, ROWS_AT_ONCE).await?;
+                interrupted::complete(&inside, &operator, &mut rows).await?;
                 let is_full = rows.len() >= ROWS_AT_ONCE as usize;
                 let next = rows.last().filter(|_| is_full).map(|last| Some(last.action.id));
                 Ok(Some((rows, next)))

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_core::{ApprovalWanted, MoneyPath, Rejected};
+use purser_core::{ApprovalEnd, ApprovalWanted, MoneyPath, Rejected};
 
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
@@ -105,15 +105,16 @@ impl Approvals {
         Ok(ApprovalView { transfer: self.views.one(transfer).await?, asked })
     }
 
-    /// An operator's no, or an agent's that asks no longer. ApprovalClosed: it does not wait any more.
-    pub async fn reject(&self, principal: &Principal, id: TransferId) -> Result<TransferView, ServiceError> {
+    /// Says no, or takes the question back. NotFound: as for [`Approvals::get`]. ApprovalClosed: it does not wait any more.
+    pub async fn end(
+        &self,
+        principal: &Principal,
+        id: TransferId,
+        end: ApprovalEnd,
+    ) -> Result<TransferView, ServiceError> {
         let transfer = self.find(principal, id).await?;
-        let message = match principal {
-            Principal::Operator { .. } => "The operator rejected it; nothing was paid.",
-            Principal::Agent { .. } => "It was withdrawn; nothing was paid.",
-        };
-        let rejected = self.path.reject_approval(transfer.operator_id, id, message.to_owned()).await;
-        match rejected.map_err(|error| told(&error))? {
+        let ended = self.path.end_approval(transfer.operator_id, id, end).await;
+        match ended.map_err(|error| told(&error))? {
             Rejected::Done(transfer) => self.views.one(*transfer).await,
             Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
         }

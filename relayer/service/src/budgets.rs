@@ -1,6 +1,7 @@
 //! Budgets: what several accounts may spend together. They stand on the chain alone, where the admin makes and closes them; the
 //! policy authority changes their caps.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
@@ -180,7 +181,9 @@ impl Budgets {
         self.inside.looks.take(operator.id).await?;
         let found = self.find(operator, id).await?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
-        Ok(BudgetView::of(&found, now))
+        let view = BudgetView::of(&found, now);
+        self.inside.last_seen.note_budgets(operator, &HashSet::new(), &[view], self.inside.ambient.now());
+        Ok(view)
     }
 
     /// What [`Budgets::update`] would do now; changes nothing. Errors as there.

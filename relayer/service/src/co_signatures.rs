@@ -59,17 +59,18 @@ impl CoSignatures {
             Some(last) if !self.has_passed(transfer.network, last).await? => Some(last),
             Some(_) | None => None,
         };
-        let payer = match (may_land, u32::try_from(given.len())) {
-            (None, Ok(count)) if count < CO_SIGNATURES_MAX && self.has_room(transfer.operator_id).await? => {
-                GrantPayer::Service
-            }
-            _ => GrantPayer::Approver,
+        let is_left = u32::try_from(given.len()).is_ok_and(|count| count < CO_SIGNATURES_MAX)
+            && self.has_room(transfer.operator_id).await?;
+        let payer = match may_land {
+            None if is_left => GrantPayer::Service,
+            None | Some(_) => GrantPayer::Approver,
         };
         match (self.ask(transfer.network, order, payer).await?, may_land) {
             (ForApprover::CoSigned(ours), _) => self.give_out(transfer, order, given.len(), ours).await,
-            (ForApprover::Unsigned(unsigned), Some(last)) => Ok(self
-                .given_before(transfer.network, order, last)?
-                .unwrap_or(ForApprover::Unsigned(unsigned))),
+            (prepared @ (ForApprover::Unsigned(_) | ForApprover::Poor { .. }), Some(last)) => {
+                let given = self.given_before(transfer.network, order, last)?;
+                Ok(given.unwrap_or_else(|| retried_later(prepared, is_left)))
+            }
             (prepared, _) => Ok(prepared),
         }
     }
@@ -109,7 +110,10 @@ impl CoSignatures {
                 let made = given.get(before).map(|made| self.given_before(transfer.network, order, made));
                 match made.transpose()?.flatten() {
                     Some(made) => Ok(made),
-                    None => self.ask(transfer.network, order, GrantPayer::Approver).await,
+                    None => {
+                        let prepared = self.ask(transfer.network, order, GrantPayer::Approver).await?;
+                        Ok(retried_later(prepared, true))
+                    }
                 }
             }
             Err(error) => Err(error.into()),
@@ -203,5 +207,15 @@ impl CoSignatures {
         let now = self.inside.ambient.now();
         let pause = (row.created_at.until(now) / 2).clamp(LOOK_AFTER, LOOK_AFTER_MAX);
         Ok(self.inside.store.co_signatures.put_off_co_signature(row, now.after(pause)).await?)
+    }
+}
+
+/// Says whether we may pay for a wallet without SOL later.
+fn retried_later(prepared: ForApprover, later: bool) -> ForApprover {
+    match prepared {
+        ForApprover::Poor { .. } => ForApprover::Poor { later },
+        ForApprover::Unsigned(_) | ForApprover::CoSigned(_) | ForApprover::Stranger | ForApprover::Taken => {
+            prepared
+        }
     }
 }

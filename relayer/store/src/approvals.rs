@@ -25,6 +25,7 @@ impl Transfers {
             Some(ApprovalState::Granted) => "state IN ('signed', 'sent')",
             Some(ApprovalState::Used) => "state = 'settled'",
             Some(ApprovalState::Rejected) => "state = 'failed' AND reason = 'approval_rejected'",
+            Some(ApprovalState::Withdrawn) => "state = 'failed' AND reason = 'approval_withdrawn'",
             Some(ApprovalState::Expired) => "state = 'failed' AND reason = 'approval_expired'",
             Some(ApprovalState::Void) => "state = 'failed' AND reason = 'approval_void'",
             Some(ApprovalState::Failed) => {

@@ -5,7 +5,9 @@ use super::query::{Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, Index, StoreError};
-use purser_model::{Account, AccountFilter, AccountPlace, Network, Operator, Timestamp, UsdcAmount};
+use purser_model::{
+    Account, AccountFilter, AccountId, AccountPlace, Network, Operator, Timestamp, UsdcAmount,
+};
 
 /// An account with the balance that a sweep last saw.
 #[derive(Debug, Clone)]
@@ -53,9 +55,29 @@ impl Accounts {
         after: Option<AccountPlace>,
         rows_max: u32,
     ) -> Result<Vec<KnownAccount>, StoreError> {
-        let AccountFilter { status, tag } = filter.into();
+        self.list_known(operator, (filter.into(), None), after, rows_max).await
+    }
+
+    /// One of them. `None`: it is not there, another operator's, or closed.
+    pub async fn find_known_account(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+    ) -> Result<Option<KnownAccount>, StoreError> {
+        let found = self.list_known(operator, (AccountFilter::default(), Some(id)), None, 1).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn list_known(
+        &self,
+        operator: &Operator,
+        (AccountFilter { status, tag }, named): (AccountFilter, Option<AccountId>),
+        after: Option<AccountPlace>,
+        rows_max: u32,
+    ) -> Result<Vec<KnownAccount>, StoreError> {
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status" } else { "''" };
+        let of_id = if named.is_some() { "account_id" } else { "''" };
         let (created_at, id) = after.map(|place| (place.created_at, place.id)).unzip();
         sql! {
             "SELECT {columns},
@@ -66,10 +88,10 @@ impl Accounts {
                  (SELECT at FROM marks WHERE name = {sweep}) AS began_at
              FROM accounts
              WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
-                 {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
+                 AND {of_id} = {named} {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
             columns = COLUMNS, sweep = sweep_of(operator.network), operator_id = operator.id, of_status = Sql(of_status),
-            status = OrEmpty(status), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
+            status = OrEmpty(status), of_id = Sql(of_id), named = OrEmpty(named), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())
         .await

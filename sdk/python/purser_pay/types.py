@@ -47,8 +47,32 @@ class Account:
     """Each once, in order of the alphabet."""
     usdc_token_account: str
     """Where USDC is sent to fund the account."""
+    last_seen: AccountLastSeen | None = None
+    """In a list while the chain does not answer: how the account was when this service last read it, if it has
+    since its start. It may be paused, halted or changed by now.
+    """
     policy: Policy | None = None
     """Operators see the policy, unless the chain does not answer; agents see their limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountLastSeen:
+    """An account as it was last read from the chain."""
+
+    at: datetime
+    """When it was read."""
+    budget_id: str | None
+    """The budget that it paid through; `null` without one."""
+    halted: Halt | None
+    """The halt that was in force; `null` without one."""
+    policy: Policy
+    """The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits
+    are JSON numbers, written from integers.
+    """
+    spent_24h_usdc: Decimal
+    """What had left in the 24 hours before."""
+    status: str
+    """`paused` where the account may not pay, by its policy or by a halt."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,16 @@ export const SHAPES: Record<string, Record<string, string>> = {
     status: "string",
     tags: "string[]",
     usdc_token_account: "string",
+    "last_seen?": "AccountLastSeen",
     "policy?": "Policy",
+  },
+  AccountLastSeen: {
+    at: "time",
+    budget_id: "string?",
+    halted: "Halt?",
+    policy: "Policy",
+    spent_24h_usdc: "usdc",
+    status: "string",
   },
   AccountParts: {
     "allowed_counterparties?": "string[]?",

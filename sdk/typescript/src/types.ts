@@ -33,12 +33,36 @@ export interface Account {
   tags: Tag[];
   /** Where USDC is sent to fund the account. */
   usdc_token_account: SolanaAddress;
+  /**
+   * In a list while the chain does not answer: how the account was when this service last read it, if it has since its
+   * start. It may be paused, halted or changed by now.
+   */
+  last_seen?: AccountLastSeen;
   /** Operators see the policy, unless the chain does not answer; agents see their limits. */
   policy?: Policy;
 }
 
 /** The id of an account. Opaque; compare it as text. */
 export type AccountId = string;
+
+/** An account as it was last read from the chain. */
+export interface AccountLastSeen {
+  /** When it was read. */
+  at: Timestamp;
+  /** The budget that it paid through; `null` without one. */
+  budget_id: BudgetId | null;
+  /** The halt that was in force; `null` without one. */
+  halted: Halt | null;
+  /**
+   * The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are
+   * JSON numbers, written from integers.
+   */
+  policy: Policy;
+  /** What had left in the 24 hours before. */
+  spent_24h_usdc: Usdc;
+  /** `paused` where the account may not pay, by its policy or by a halt. */
+  status: AccountStatusOrOther;
+}
 
 /** Only what differs. */
 export interface AccountParts {
@@ -98,6 +122,12 @@ export interface AccountPolicy {
   /** By which transaction it was just put in force. */
   tx_signature?: TransactionSignature;
 }
+
+/** `paused` where the account may not pay, by its policy or by a halt. */
+export type AccountStatus = "active" | "paused" | (string & {});
+
+/** `paused` where the account may not pay, by its policy or by a halt. */
+export type AccountStatusOrOther = AccountStatus | (string & {});
 
 /** Something that was changed through the service. Every field is there; what does not apply is `null`. */
 export interface Action {
@@ -210,6 +240,11 @@ export interface ApprovalData {
   memo: Memo | null;
   /** For people: which limit refused it, or why it is over. `null` where it was granted. */
   message: Message | null;
+  /**
+   * Whether the operator's admin alone can let it pass, because it exceeds the daily limit. `null` once it does not
+   * wait any more.
+   */
+  needs_admin: boolean | null;
   /** Why policy refused it. */
   rejection_reason: RejectionReason;
   /**

@@ -42,6 +42,27 @@ impl Scene {
         self.bytes_for(asked, &self.approver.pubkey()).await
     }
 
+    /// The same, if the service pays for it. `None`: the wallet has to, and is told so if it cannot.
+    async fn co_signed_for(&self, asked: &Answer, wallet: &Pubkey) -> Option<Vec<u8>> {
+        let given = self.given_to(&page_of(asked), wallet).await;
+        if given.status == 409 {
+            assert!(given.text_of("message").contains("too little SOL"), "{}", given.text);
+            return None;
+        }
+        let given = given.has_status(200);
+        Some(STANDARD.decode(given.text_of("transaction")).expect("base64")).filter(|bytes| is_paid(bytes))
+    }
+
+    async fn co_signed(&self, asked: &Answer) -> Option<Vec<u8>> {
+        self.co_signed_for(asked, &self.approver.pubkey()).await
+    }
+
+    /// Why the wallet gets nothing to sign.
+    async fn refused_to(&self, asked: &Answer, wallet: &Pubkey) -> String {
+        let given = self.given_to(&page_of(asked), wallet).await.has_status(409);
+        given.text_of("message").to_owned()
+    }
+
     /// The approver signs these, and sends.
     async fn signs_bytes(&self, bytes: &[u8]) -> Value {
         self.sends(&signed_by(&self.approver, bytes).expect("its signature is missing")).await
@@ -160,7 +181,7 @@ async fn one_at_a_time_is_given_out_three_in_all_and_then_the_approver_pays() {
     assert!(is_paid(&last));
     assert!(all.iter().all(|bytes| *bytes == last), "the same for all who ask at once");
     assert_eq!(scene.bytes(&asked).await, last, "and again");
-    assert!(!is_paid(&scene.bytes_for(&asked, &other).await), "another approver pays meanwhile");
+    assert!(scene.co_signed_for(&asked, &other).await.is_none(), "another approver pays meanwhile");
     scene.given_to(&page_of(&asked), &stranger).await.has_status(403);
     for _ in 2..=3 {
         let before = last.clone();
@@ -173,8 +194,8 @@ async fn one_at_a_time_is_given_out_three_in_all_and_then_the_approver_pays() {
         let late = scene.signs_bytes(&before).await;
         assert!(late["error"].is_object(), "what has expired lands no more: {late}");
     }
-    until("there is no fourth", async || !is_paid(&scene.bytes(&asked).await)).await;
-    assert!(!is_paid(&scene.bytes_for(&asked, &other).await), "nor for another approver");
+    until("there is no fourth", async || scene.co_signed(&asked).await.is_none()).await;
+    assert!(scene.co_signed_for(&asked, &other).await.is_none(), "nor for another approver");
     assert_eq!(scene.purse().await, before, "nothing was spent");
     scene.operator.chain.funds(&scene.approver.pubkey(), 1).await;
     let unsigned = scene.bytes(&asked).await;
@@ -184,27 +205,60 @@ async fn one_at_a_time_is_given_out_three_in_all_and_then_the_approver_pays() {
 }
 
 #[tokio::test]
+async fn second_approver_within_a_minute_pays_if_it_can_and_else_is_paid_for_after_that() {
+    let scene = Scene::poor(&settings()).await;
+    let asked = scene.asks("a").await.has_status(202);
+    let (poor, rich) = (scene.another_approver().await, scene.another_approver().await);
+    scene.operator.chain.funds(&rich, 1).await;
+    let first = scene.co_signed(&asked).await.expect("the service pays for the first");
+    assert!(scene.refused_to(&asked, &poor).await.contains("in a minute"));
+    assert!(!is_paid(&scene.bytes_for(&asked, &rich).await), "it has what it takes");
+    assert_eq!(scene.co_signed(&asked).await.as_ref(), Some(&first), "the first gets the same again");
+    // It never signs.
+    until("the second is paid for", async || scene.co_signed_for(&asked, &poor).await.is_some()).await;
+    assert!(scene.refused_to(&asked, &scene.approver.pubkey()).await.contains("in a minute"));
+}
+
+#[tokio::test]
+async fn wallet_that_nobody_pays_for_is_told_what_it_needs_before_it_signs_in_vain() {
+    let sections = "[quotas]\napprovals_per_operator_daily = 0\n";
+    let scene = Scene::poor(&AppSettings { sections, ..settings() }).await;
+    let (asked, wallet) = (scene.asks("a").await.has_status(202), scene.approver.pubkey());
+    // Nothing; less than fee and deposit; what would leave less than an account needs.
+    for lamports in [0, 1_000_000, 2_500_000] {
+        scene.operator.chain.sets_lamports(&wallet, lamports).await;
+        let message = scene.refused_to(&asked, &wallet).await;
+        assert!(message.contains("0.0024 SOL") && !message.contains("in a minute"), "{lamports}: {message}");
+    }
+    scene.operator.chain.sets_lamports(&wallet, 3_500_000).await;
+    let unsigned = scene.bytes(&asked).await;
+    assert!(!is_paid(&unsigned) && scene.signs_bytes(&unsigned).await["result"].is_string());
+    scene.becomes(&asked, "used").await;
+}
+
+#[tokio::test]
 async fn past_the_operators_number_for_a_day_the_approver_pays_and_what_has_not_landed_does_not_count() {
     let sections = "[quotas]\napprovals_per_operator_daily = 1\n";
     let scene = Scene::poor(&AppSettings { sections, ..settings() }).await;
     let [one, other] = [scene.asks("a").await.has_status(202), scene.asks("b").await.has_status(202)];
     assert!(is_paid(&scene.bytes(&one).await));
-    assert!(!is_paid(&scene.bytes(&other).await), "one a day");
+    assert!(scene.co_signed(&other).await.is_none(), "one a day");
     // Nobody signs the first. Once it cannot land any more, there is room.
-    let mut given = Vec::new();
+    let mut given = None;
     until("there is room again", async || {
-        given = scene.bytes(&other).await;
-        is_paid(&given)
+        given = scene.co_signed(&other).await;
+        given.is_some()
     })
     .await;
-    assert!(!is_paid(&scene.bytes(&one).await));
+    let given = given.expect("there is room");
+    assert!(scene.co_signed(&one).await.is_none());
     assert!(scene.signs_bytes(&given).await["result"].is_string());
     scene.becomes(&other, "used").await;
     let grant_is_closed =
         async || scene.operator.client.get(&scene.ada.path("/grants")).await["data"] == json!([]);
     until("its grant is closed", grant_is_closed).await;
     tokio::time::sleep(std::time::Duration::from_secs(12)).await;
-    assert!(!is_paid(&scene.bytes(&one).await), "it counts for a day");
+    assert!(scene.co_signed(&one).await.is_none(), "it counts for a day");
 }
 
 #[tokio::test]
@@ -214,9 +268,9 @@ async fn service_pays_for_nothing_without_sol_and_for_no_account_that_is_stopped
     let asked = scene.asks("a").await.has_status(202);
     let has = scene.purse().await;
     chain.sets_lamports(&payer, 10_000_000).await;
-    assert!(!is_paid(&scene.bytes(&asked).await), "it keeps that for policies");
+    assert!(scene.co_signed(&asked).await.is_none(), "it keeps that for policies");
     chain.sets_lamports(&payer, has).await;
-    until("it has SOL again", async || is_paid(&scene.bytes(&asked).await)).await;
+    until("it has SOL again", async || scene.co_signed(&asked).await.is_some()).await;
 
     let other = scene.asks("b").await.has_status(202);
     chain.halts(scene.operator.address, None, scene.app.admin()).await;
@@ -250,7 +304,7 @@ async fn relayer_that_is_started_anew_gives_out_the_same_and_never_what_somebody
         let written = (STANDARD.encode(written), one.text_of("transfer_id"));
         assert_eq!(file.execute(set, written).expect("written"), 1);
         scene.app.starts();
-        assert!(!is_paid(&scene.bytes(&one).await), "the wallet gets what it pays for by itself");
+        assert!(scene.co_signed(&one).await.is_none(), "the wallet gets what it pays for by itself");
         scene.app.crashes();
     }
 }

@@ -96,7 +96,7 @@ pub const fn failure_code(code: FailureCode) -> Code {
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
             Code::SolanaUnavailable
         }
-        FailureCode::ApprovalRejected => Code::ApprovalRejected,
+        FailureCode::ApprovalRejected | FailureCode::ApprovalWithdrawn => Code::ApprovalRejected,
         FailureCode::ApprovalExpired => Code::ApprovalExpired,
         FailureCode::ApprovalVoid => Code::ApprovalVoid,
         FailureCode::AuthorityRotated => Code::AuthorityRotated,

@@ -23,6 +23,9 @@ use crate::solana::authorities::LAMPORTS_LOW;
 use crate::{ApprovalOrder, ApproveChain, ChainError, Commitment, ForApprover, GrantPayer, PaidGrant};
 use purser_model::{Address, CoSigned};
 
+/// Lamports for the one signature of a wallet that pays by itself.
+const FEE: u64 = 5_000;
+
 /// The accounts on which it depends whether the program opens an approver's grant, as read at one moment.
 struct Registered {
     approver: Approver,
@@ -40,10 +43,10 @@ impl ApproveChain for SolanaChain {
         let agent = to_pubkey(&order.agent);
         let registered = deployment.approver_address(&operator, &approver);
         let place = deployment.grant_address(&agent, order.tag);
-        let read = self.accounts_and_payers(&[registered, place, sysvar::CLOCK, operator, agent]).await?;
-        let mut found = read.into_iter();
-        let [registered, earlier, clock, operator_account, agent_account] =
-            [(); 5].map(|()| found.next().flatten());
+        let asked = [registered, place, sysvar::CLOCK, operator, agent, approver];
+        let mut found = self.accounts_and_payers(&asked).await?.into_iter();
+        let [registered, earlier, clock, operator_account, agent_account, wallet] =
+            [(); 6].map(|()| found.next().flatten());
         let ours = |account: RawAccount| (account.owner == deployment.program).then_some(account.data);
         let registered = registered.and_then(ours).and_then(|data| Approver::read(&data));
         let registered = registered.filter(|approver| !approver.is_removed());
@@ -84,6 +87,11 @@ impl ApproveChain for SolanaChain {
                 Err(ChainError::SignerUnavailable { .. }) => {}
                 co_signed => return co_signed.map(ForApprover::CoSigned),
             }
+        }
+        // A wallet may be emptied, or keeps what an account without data needs.
+        let left = wallet.map_or(0, |wallet| wallet.lamports).checked_sub(rent(Grant::BYTES) + FEE);
+        if left.is_none_or(|left| left > 0 && left < rent(0)) {
+            return Ok(ForApprover::Poor { later: false });
         }
         let recent = self.clock.recent().await?;
         let opens: Vec<_> = paid_by(approver, approver).collect();

@@ -2,7 +2,8 @@
 
 use super::AccountView;
 use crate::{Inside, ServiceError};
-use purser_model::{AccountId, HaltScope, OperatorId, Subject};
+use purser_model::wire::events::AnnouncedHalt;
+use purser_model::{AccountId, OperatorId, Subject};
 
 /// Fills in the actions of those that are halted. All are looked up at once.
 pub async fn name_halt_actions(
@@ -16,15 +17,16 @@ pub async fn name_halt_actions(
         return Ok(());
     }
     let events = inside.store.events.list_latest_halts(operator, &halted).await?;
-    let halts: Vec<(Subject, (HaltScope, String))> =
+    let halts: Vec<(Subject, AnnouncedHalt)> =
         events.iter().filter_map(|event| Some((event.subject, event.halt()?))).collect();
-    let signatures: Vec<String> = halts.iter().map(|(_, (_, signature))| signature.clone()).collect();
+    let signatures: Vec<String> = halts.iter().map(|(_, halt)| halt.tx_signature.clone()).collect();
     let actions = inside.store.actions.find_actions_of(operator, &signatures).await?;
     for view in views {
         let Some(halt) = view.halt else { continue };
         let subject = Subject::Account { account_id: view.account.id };
-        let its = halts.iter().find(|(of, (scope, _))| *of == subject && *scope == halt.scope);
-        let action = its.and_then(|(_, (_, by))| actions.iter().find(|(signature, _)| signature == by));
+        let its = halts.iter().find(|(of, announced)| *of == subject && announced.scope == halt.scope);
+        let action =
+            its.and_then(|(_, its)| actions.iter().find(|(signature, _)| *signature == its.tx_signature));
         view.halt_action = action.map(|(_, id)| *id);
     }
     Ok(())

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::name_halt_actions;
 use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter};
-use crate::error::ServiceError;
+use crate::error::{Resource, ServiceError};
 use crate::reads::{read_operator, window_now};
 use purser_chain::OperatorOnChain;
 use purser_model::{
@@ -139,7 +139,18 @@ impl Accounts {
         let page = Page::from_rows(rows, request.limit, |last| {
             Cursor::new(&bound, last.account.place().to_string())
         });
-        Ok(page.map(|KnownAccount { account, balance, as_of }| AccountView {
+        Ok(page.map(|known| self.known_view(known)))
+    }
+
+    /// One account without a look at the chain, as a list shows it while the chain does not answer. NotFound: unknown, closed or
+    /// another operator's.
+    pub async fn known(&self, operator: &Operator, id: AccountId) -> Result<AccountView, ServiceError> {
+        let known = self.inside.store.accounts.find_known_account(operator, id).await?;
+        Ok(self.known_view(known.ok_or(ServiceError::NotFound(Resource::Account))?))
+    }
+
+    fn known_view(&self, KnownAccount { account, balance, as_of }: KnownAccount) -> AccountView {
+        AccountView {
             status: Some(account.status).filter(|status| *status == AccountStatus::Paused),
             seen: self.inside.last_seen.account(account.id),
             account,
@@ -150,6 +161,6 @@ impl Accounts {
             spent: None,
             policy: None,
             budget: None,
-        }))
+        }
     }
 }

@@ -123,6 +123,40 @@ async fn a_refused_transfer_waits_for_a_person_and_is_paid_once_by_its_grant() {
 }
 
 #[tokio::test]
+async fn what_was_withdrawn_is_shown_as_that_and_not_as_a_persons_no() {
+    let relayer = Relayer::start().await;
+    let account = relayer.limited().await;
+    let agent = relayer.agent_key(&account).await;
+    let rejected = relayer.ask(&account, "no").await.body;
+    let rejected = format!("/v1/approvals/{}", rejected["transfer_id"].as_str().expect("an id"));
+    assert_eq!(relayer.post(&format!("{rejected}/reject"), &json!({})).await.body["state"], "rejected");
+    // By the agent that asked, and by the operator.
+    for (name, key) in [("a", &agent), ("b", &relayer.key)] {
+        let asked = relayer.ask(&account, name).await.body;
+        let id = asked["transfer_id"].as_str().expect("an id");
+        let path = format!("/v1/approvals/{id}");
+        assert_eq!(relayer.send("DELETE", &path, key, None).await.status, StatusCode::NO_CONTENT);
+        let shown = relayer.get(&path).await.body;
+        assert_eq!(
+            (&shown["state"], &shown["message"]),
+            (&json!("withdrawn"), &json!("It was withdrawn; nothing was paid."))
+        );
+        assert_eq!(relayer.send("DELETE", &path, key, None).await.error(), (409, "approval_closed"));
+        // The key stays refused, as after a no.
+        let again = relayer.ask(&account, name).await;
+        assert_eq!((again.error(), &again.body["transfer_id"]), ((402, "approval_rejected"), &json!(id)));
+        relayer.grant(&asked["transfer_id"]);
+        relayer.services.sweep_transfers().await;
+        assert!(relayer.chain.script().orders.is_empty(), "nothing is paid");
+    }
+    let listed = async |state: &str| {
+        let listed = relayer.get(&format!("/v1/approvals?state={state}")).await.body;
+        listed["data"].as_array().map(Vec::len)
+    };
+    assert_eq!((listed("withdrawn").await, listed("rejected").await), (Some(2), Some(1)));
+}
+
+#[tokio::test]
 async fn a_persons_no_is_final_for_the_key_and_comes_too_late_for_a_payment() {
     let relayer = Relayer::start().await;
     let account = relayer.limited().await;
@@ -139,6 +173,12 @@ async fn a_persons_no_is_final_for_the_key_and_comes_too_late_for_a_payment() {
     {
         assert_eq!(again.error(), (402, "approval_rejected"), "{}", again.body);
     }
+    // It is no withdrawal.
+    let listed = async |state: &str| {
+        let listed = relayer.get(&format!("/v1/approvals?state={state}")).await.body;
+        listed["data"].as_array().map(Vec::len)
+    };
+    assert_eq!((listed("rejected").await, listed("withdrawn").await), (Some(1), Some(0)));
     // A grant that comes later pays nothing.
     relayer.grant(&asked["transfer_id"]);
     relayer.services.sweep_transfers().await;
@@ -171,7 +211,7 @@ async fn an_agent_withdraws_its_own_and_sees_no_other() {
     let list = relayer.send("GET", &format!("/v1/approvals?account_id={account}"), &other_key, None).await;
     assert_eq!(list.status, StatusCode::FORBIDDEN);
     assert_eq!(relayer.send("DELETE", &path, &own_key, None).await.status, StatusCode::NO_CONTENT);
-    assert_eq!(relayer.send("GET", &path, &own_key, None).await.body["state"], "rejected");
+    assert_eq!(relayer.send("GET", &path, &own_key, None).await.body["state"], "withdrawn");
 }
 
 #[tokio::test]
@@ -213,6 +253,9 @@ async fn what_a_person_was_asked_is_void_after_a_halt_of_the_account_and_of_all(
         let failed = relayer.becomes(&id, "failed").await;
         assert_eq!(failed["error"], "approval_void", "{path}");
         assert!(failed["message"].as_str().is_some_and(|text| text.contains("halted")), "{failed}");
+        // Whoever waits for it is told why.
+        let told = relayer.events().await.pop().expect("an event");
+        assert_eq!((&told["type"], &told["data"]["message"]), (&json!("approval.void"), &failed["message"]));
         assert!(relayer.chain.script().orders.is_empty());
     }
 }

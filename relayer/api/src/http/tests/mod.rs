@@ -6,6 +6,7 @@ mod addresses;
 mod answers;
 mod approvals;
 pub(in crate::http) mod bad_requests;
+mod bulk;
 mod denials;
 mod faults;
 mod halts;
@@ -26,12 +27,14 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::response::Response;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use self::scripted_chain::ScriptedChain;
 use super::{HttpExtensions, HttpSettings, router};
 use crate::web::TrustedProxies;
+use crate::web::once::ANSWER_BYTES_MAX;
 use purser_base::shares::Outgoing;
 use purser_chain::{FileSigner, new_keypair};
 use purser_model::{
@@ -127,6 +130,24 @@ impl Relayer {
         chain: Arc<ScriptedChain>,
         transfer_deadline: Duration,
     ) -> Self {
+        let quotas = Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() };
+        Self::start_within(
+            quotas,
+            NonZeroU32::new(1_000_000).expect("positive"),
+            folder,
+            chain,
+            transfer_deadline,
+        )
+        .await
+    }
+
+    async fn start_within(
+        quotas: Quotas,
+        reads_per_second: NonZeroU32,
+        folder: Arc<tempfile::TempDir>,
+        chain: Arc<ScriptedChain>,
+        transfer_deadline: Duration,
+    ) -> Self {
         let url = format!("sqlite://{}", folder.path().join("purser.db").display());
         let store = Store::open(&url).await.expect("a database");
         let tasks = Tasks::default();
@@ -139,7 +160,7 @@ impl Relayer {
             transfer_deadline,
             pending: PENDING,
             refusals: REFUSALS,
-            quotas: Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() },
+            quotas,
             denials: Some(DenialParts {
                 key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
                 head_interval: Some(HEAD_INTERVAL),
@@ -154,7 +175,7 @@ impl Relayer {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            looks: Looks::new(NonZeroU32::new(1_000_000).expect("positive")),
+            looks: Looks::new(reads_per_second),
             keys_max: 1_000,
             cell: None,
             retention: purser_model::Retention::of_days(1, 1, 1),
@@ -181,14 +202,18 @@ impl Relayer {
 
     async fn answer(&self, request: Request<Body>) -> Answer {
         let response = self.router.clone().oneshot(request).await.expect("infallible");
-        let (parts, body) = response.into_parts();
-        let bytes = to_bytes(body, 1 << 20).await.expect("a body");
-        let body = match bytes.as_ref() {
-            [] => Value::Null,
-            bytes => serde_json::from_slice(bytes).expect("JSON"),
+        let (status, headers) = (response.status(), response.headers().clone());
+        let text = text_of(response).await;
+        let body = match text.as_str() {
+            "" => Value::Null,
+            text => serde_json::from_str(text).expect("JSON"),
         };
-        let text = String::from_utf8(bytes.to_vec()).expect("UTF-8");
-        Answer { status: parts.status, headers: parts.headers, body, text }
+        Answer { status, headers, body, text }
+    }
+
+    /// An answer that is no JSON.
+    async fn answer_text(&self, request: Request<Body>) -> String {
+        text_of(self.router.clone().oneshot(request).await.expect("infallible")).await
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -234,6 +259,11 @@ impl Relayer {
         let to = self.chain.payee(1).to_string();
         json!({ "from": from, "to": to, "amount": "1.50", "idempotency_key": key })
     }
+}
+
+async fn text_of(response: Response) -> String {
+    let bytes = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await.expect("a body");
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
 /// Waits until `what` holds; panics after 20 s.

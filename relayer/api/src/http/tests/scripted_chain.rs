@@ -79,7 +79,7 @@ pub(super) struct ScriptedChain {
     released: Notify,
 }
 
-fn filled(first: &[u8], rest: u8) -> Address {
+pub(super) fn filled(first: &[u8], rest: u8) -> Address {
     let mut bytes = [rest; 32];
     bytes[..first.len()].copy_from_slice(first);
     Address::from_bytes(bytes)

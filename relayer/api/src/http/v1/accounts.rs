@@ -15,9 +15,9 @@ use purser_model::wire::PolicyFields;
 use purser_model::wire::schema::Usdc;
 use purser_model::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
-    CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
+    BudgetId, CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
 };
-use purser_service::{AccountView, Accounts, accounts_filter};
+use purser_service::{AccountView, Accounts, SeenAccount, accounts_filter};
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -41,6 +41,11 @@ pub struct AccountResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     policy: Option<PolicyFields>,
+    /// In a list while the chain does not answer: how the account was when this service last read it, if it has since its start. It
+    /// may be paused, halted or changed by now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    last_seen: Option<LastSeenBody>,
     #[schema(required)]
     metadata: Option<Metadata>,
     /// Each once, in order of the alphabet.
@@ -51,9 +56,40 @@ pub struct AccountResponse {
     created_at: Timestamp,
 }
 
+/// An account as it was last read from the chain.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccountLastSeen)]
+pub struct LastSeenBody {
+    /// When it was read.
+    at: Timestamp,
+    status: AccountStatus,
+    /// The halt that was in force; `null` without one.
+    #[schema(required)]
+    halted: Option<HaltBody>,
+    /// What had left in the 24 hours before.
+    spent_24h_usdc: Usdc,
+    /// The budget that it paid through; `null` without one.
+    #[schema(required)]
+    budget_id: Option<BudgetId>,
+    policy: PolicyFields,
+}
+
+impl From<&SeenAccount> for LastSeenBody {
+    fn from(seen: &SeenAccount) -> Self {
+        Self {
+            at: seen.at,
+            status: seen.status,
+            halted: seen.halt.map(|halt| HaltBody::new(halt, None)),
+            spent_24h_usdc: seen.spent.into(),
+            budget_id: seen.budget,
+            policy: PolicyFields::from(&seen.policy),
+        }
+    }
+}
+
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, halt_action, policy, .. } = view;
+        let AccountView { account, balance, as_of, status, halt, halt_action, policy, seen, .. } = view;
         Self {
             account_id: account.id,
             name: account.name,
@@ -64,6 +100,7 @@ impl From<AccountView> for AccountResponse {
             status: status.into(),
             halted: halt.map(|halt| HaltBody::new(halt, halt_action)),
             policy: policy.as_ref().map(PolicyFields::from),
+            last_seen: seen.as_deref().map(LastSeenBody::from),
             metadata: account.metadata,
             tags: account.tags,
             duplicates: account.duplicates,
@@ -104,7 +141,7 @@ pub async fn create(
 /// List accounts
 ///
 /// Newest first. While the chain does not answer, balances are the last ones known, as `balance_as_of` says, and there are
-/// no policies.
+/// no policies: `last_seen` is what this service last read.
 #[utoipa::path(
     get, path = "/v1/accounts", operation_id = "list_accounts", tag = "Accounts",
     params(AccountsParameters),
@@ -123,6 +160,8 @@ pub async fn list(
 }
 
 /// Get an account
+///
+/// As the chain has it now; where it does not answer, 503 and no older state.
 #[utoipa::path(
     get, path = "/v1/accounts/{id}", operation_id = "get_account", tag = "Accounts",
     params(Id<AccountId>),

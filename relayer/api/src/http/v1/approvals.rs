@@ -12,8 +12,8 @@ use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_paramete
 use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
 use purser_model::{
-    AccountId, Address, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid, Memo,
-    PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
+    AccountId, Address, ApprovalEnd, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid,
+    Memo, PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
 };
 use purser_service::{ApprovalView, Approvals, TransferView};
 
@@ -184,12 +184,13 @@ pub async fn reject(
     Id(transfer_id): Id<TransferId>,
     NoFields: NoFields,
 ) -> Result<Json<ApprovalResponse>, ApiError> {
-    Ok(Json(shown(&approvals.reject(&principal, transfer_id).await?)?))
+    Ok(Json(shown(&approvals.end(&principal, transfer_id, ApprovalEnd::Rejected).await?)?))
 }
 
 /// Withdraw a transfer that waits for approval
 ///
-/// For the agent that asked, and for an operator: it ends as if it were rejected.
+/// For the agent that asked, and for an operator. The approval ends as `withdrawn`; its transfer and its idempotency key answer as if
+/// it were rejected.
 #[utoipa::path(
     delete, path = "/v1/approvals/{id}", operation_id = "withdraw_approval", tag = "Approvals",
     params(Id<TransferId>),
@@ -202,6 +203,6 @@ pub async fn withdraw(
     AnyKey(principal): AnyKey,
     Id(transfer_id): Id<TransferId>,
 ) -> Result<StatusCode, ApiError> {
-    approvals.reject(&principal, transfer_id).await?;
+    approvals.end(&principal, transfer_id, ApprovalEnd::Withdrawn).await?;
     Ok(StatusCode::NO_CONTENT)
 }

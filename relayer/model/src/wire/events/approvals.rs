@@ -18,6 +18,9 @@ payload! {
         /// For people: which limit refused it, or why it is over. `null` where it was granted.
         #[schema(required)]
         message: Option<Message>,
+        /// Whether the operator's admin alone can let it pass, because it exceeds the daily limit. `null` once it does not wait any more.
+        #[schema(required)]
+        needs_admin: Option<bool>,
     }
 }
 
@@ -35,7 +38,9 @@ impl Event {
             TransferState::Settled(_) => (EventType::ApprovalUsed, transfer.approval.requested()?, None),
             TransferState::Failed(failure) => {
                 let event_type = match failure.code {
-                    FailureCode::ApprovalRejected => EventType::ApprovalRejected,
+                    FailureCode::ApprovalRejected | FailureCode::ApprovalWithdrawn => {
+                        EventType::ApprovalRejected
+                    }
                     FailureCode::ApprovalExpired => EventType::ApprovalExpired,
                     FailureCode::ApprovalVoid => EventType::ApprovalVoid,
                     _ => return None,
@@ -48,7 +53,16 @@ impl Event {
             | TransferState::Rejected(_) => return None,
         };
         let ApprovalRequested { reason, expires_at } = requested;
-        let data = ApprovalData::of(transfer, reason, expires_at, message.map(Message::from));
+        let needs_admin = match next {
+            TransferState::PendingApproval(wanted) => Some(!wanted.rejection.is_for_approvers()),
+            TransferState::Claimed
+            | TransferState::Signed(_)
+            | TransferState::Sent { .. }
+            | TransferState::Settled(_)
+            | TransferState::Rejected(_)
+            | TransferState::Failed(_) => None,
+        };
+        let data = ApprovalData::of(transfer, reason, expires_at, message.map(Message::from), needs_admin);
         // A fork may take the payment back, which is then made once more.
         let fact = format!("{}|{}", transfer.id, transfer.reopened);
         Some(Self::of_account((transfer.operator_id, transfer.request.from), event_type, &fact, &data, now))

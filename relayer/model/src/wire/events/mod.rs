@@ -7,6 +7,7 @@ mod policies;
 mod steps;
 
 pub use self::described::envelope;
+pub use self::policies::AnnouncedHalt;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};

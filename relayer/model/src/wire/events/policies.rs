@@ -73,7 +73,19 @@ pub struct HaltedData {
 #[derive(Deserialize)]
 struct HaltSaid {
     scope: String,
+    halted_by: Option<String>,
     tx_signature: String,
+    halted_at: String,
+}
+
+/// A halt that was announced.
+#[derive(Debug, Clone)]
+pub struct AnnouncedHalt {
+    pub scope: HaltScope,
+    /// `None` if unknown.
+    pub by: Option<HaltedBy>,
+    pub tx_signature: String,
+    pub at: Timestamp,
 }
 
 impl Event {
@@ -113,11 +125,16 @@ impl Event {
         Self::of_account((halt.operator_id, account_id), EventType::AccountHalted, &fact, &data, now)
     }
 
-    /// What the halt that it announces stops, and its transaction. `None`: it announces none.
-    pub fn halt(&self) -> Option<(HaltScope, String)> {
+    /// The halt that it announces. `None`: it announces none.
+    pub fn halt(&self) -> Option<AnnouncedHalt> {
         let said: HaltSaid = serde_json::from_str(self.data.get()).ok()?;
-        let scope = HaltScope::from_stored(&said.scope)?;
-        (self.event_type == EventType::AccountHalted).then_some((scope, said.tx_signature))
+        let halt = AnnouncedHalt {
+            scope: HaltScope::from_stored(&said.scope)?,
+            by: said.halted_by.as_deref().and_then(HaltedBy::from_stored),
+            tx_signature: said.tx_signature,
+            at: said.halted_at.parse().ok()?,
+        };
+        (self.event_type == EventType::AccountHalted).then_some(halt)
     }
 
     /// The proposal is on the chain with `policy`, signed by `signer`, and can take effect at `effective_at`.

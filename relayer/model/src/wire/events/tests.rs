@@ -114,6 +114,7 @@ fn what_a_person_was_asked_ends_with_one_event_that_says_why() {
     let asked = Transfer { approval: crate::Approval::Requested(requested), ..transfer() };
     for (code, event_type) in [
         (crate::FailureCode::ApprovalRejected, Some("approval.rejected")),
+        (crate::FailureCode::ApprovalWithdrawn, Some("approval.rejected")),
         (crate::FailureCode::ApprovalExpired, Some("approval.expired")),
         (crate::FailureCode::ApprovalVoid, Some("approval.void")),
         (crate::FailureCode::InsufficientBalance, None),

@@ -275,6 +275,7 @@ async fn a_halt_and_a_transaction_lead_to_the_first_action_of_their_operator() {
     let halted = latest(operator_id).await;
     assert_eq!(halted.len(), 1, "the other was never halted");
     assert_eq!(halted[0].subject, Subject::Account { account_id: fixture.account.id });
-    assert_eq!(halted[0].halt(), Some((HaltScope::Account, "two".to_owned())));
+    let halt = halted[0].halt().expect("a halt");
+    assert_eq!((halt.scope, halt.tx_signature.as_str()), (HaltScope::Account, "two"));
     assert!(latest(theirs.id).await.is_empty());
 }
