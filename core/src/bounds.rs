@@ -3,7 +3,7 @@
 
 use purser_policy::{DAY_SECONDS, MONTH_DAYS, MonthWindow, SpendWindow, UsdcAmount};
 
-use super::{Address, CheckedRule, Limit, RejectionReason, RuleCheck, Timestamp};
+use super::{Address, CheckedRule, Limit, RejectionReason, RuleCheck, Timestamp, usdc_text};
 
 /// A cap for any 30 days, and what left in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,10 +119,11 @@ impl Bounds {
             return Some(Excess {
                 reason: RejectionReason::MonthLimitExceeded,
                 message: format!(
-                    "The amount {amount} exceeds what is left of max_30_day_spend: {} of {} left the account in the last 30 \
+                    "{} USDC is over what is left of the account's 30-day limit: {} of {} USDC were spent in the last 30 \
                      days.",
-                    month.used(now),
-                    month.cap
+                    usdc_text(amount),
+                    usdc_text(month.used(now)),
+                    usdc_text(month.cap)
                 ),
                 retry_at: time(month.frees_at(now, amount)),
             });
@@ -134,8 +135,11 @@ impl Bounds {
                      another one, or none."
                 .to_owned(),
             false => format!(
-                "The amount {amount} exceeds what is left of the account's budget: {used} of {cap} left through it in the \
-                 last {days}."
+                "{} USDC is over what is left of the account's budget: {} of {} USDC were spent through it in the last \
+                 {days}.",
+                usdc_text(amount),
+                usdc_text(used),
+                usdc_text(cap)
             ),
         };
         let retry_at = time(budget.frees_at(now, amount));

@@ -22,6 +22,7 @@ mod json;
 mod words;
 
 mod address;
+mod amount_text;
 mod approval;
 mod bounds;
 mod chain;
@@ -47,6 +48,7 @@ mod transfer;
 mod transfer_state;
 
 pub use address::{Address, AddressError};
+pub use amount_text::usdc_text;
 pub use approval::{Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted};
 pub use bounds::{Bounds, BudgetState, MonthCap};
 pub use chain::{

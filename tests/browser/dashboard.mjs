@@ -77,6 +77,10 @@ async function tour(name, options) {
     ["stop-all", "/dashboard/stop-all"],
     ["accounts", "/dashboard/accounts"],
     ["account", `/dashboard/accounts/${env.PURSER_ACCOUNT}`],
+    ["account-keys", `/dashboard/accounts/${env.PURSER_ACCOUNT}/keys`],
+    ["account-settings", `/dashboard/accounts/${env.PURSER_ACCOUNT}/settings`],
+    ["new-account", "/dashboard/accounts/new"],
+    ["export", "/dashboard/accounts/export"],
     ["change-many", "/dashboard/accounts/change"],
     ["policy", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy`],
     ["versions", `/dashboard/accounts/${env.PURSER_ACCOUNT}/policy/versions`],
@@ -94,7 +98,9 @@ async function tour(name, options) {
     ["nothing-waits", "/dashboard/pending"],
     ["approval", `/dashboard/approvals/${env.PURSER_APPROVAL}`],
     ["waits-for-a-person", `/dashboard/transfers/${env.PURSER_APPROVAL}`],
-    ["approve", env.PURSER_APPROVE_PAGE],
+    ["all-approvals", "/dashboard/approvals?state=any"],
+    ["approve-by-admin", env.PURSER_APPROVE_PAGE],
+    ["approve", env.PURSER_APPROVABLE_PAGE],
     ["preview", "/dashboard/preview"],
     ["webhooks", "/dashboard/webhooks"],
     ["webhook", `/dashboard/webhooks/${env.PURSER_WEBHOOK}`],
@@ -107,6 +113,8 @@ async function tour(name, options) {
     await isStill(page, `${name}-${what}`);
     await hasTimes(page, `${name}-${what}`);
     await shot(page, `${name}-${what}`);
+    // A phone does not scan itself.
+    if (what === "approve" && (await page.locator("svg.qr").isVisible()) !== name.startsWith("wide")) note(`${name}: the code for phones`);
   }
   await answers(page, name);
   await made.close();
@@ -114,7 +122,7 @@ async function tour(name, options) {
 
 // The pages that a form answers with.
 async function answers(page, name) {
-  await page.goto(`/dashboard/accounts/${env.PURSER_HALTED}`);
+  await page.goto(`/dashboard/accounts/${env.PURSER_HALTED}/keys`);
   await page.getByLabel("Name (optional)").fill("bot");
   await page.getByRole("button", { name: "Make a key" }).click();
   await page.getByText("psr_ag_test_").waitFor();
@@ -125,33 +133,33 @@ async function answers(page, name) {
   await page.getByRole("heading", { name: "New secret" }).waitFor();
   await shot(page, `${name}-webhook-secret`);
   await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}/policy`);
-  await page.getByLabel("Most in 24 hours (USDC)").fill("75");
-  await page.getByLabel("Only these, and nobody else:").check();
+  await page.getByLabel("Daily limit (USDC)").fill("75");
+  await page.getByLabel("Only these:").check();
   await page.getByLabel("Accounts and addresses, one on each line").fill(env.PURSER_ACCOUNT);
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("heading", { name: "What this changes" }).waitFor();
   await shot(page, `${name}-compared`);
   await page.goto("/dashboard/accounts/change");
-  await page.getByLabel("Most in 24 hours (USDC)").fill("75");
+  await page.getByLabel("Daily limit (USDC)").fill("75");
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("heading", { name: "What this changes" }).waitFor();
   await shot(page, `${name}-many-compared`);
   await page.goto(`/dashboard/budgets/${env.PURSER_BUDGET}`);
-  await page.getByLabel("Most in 24 hours (USDC)").fill("750000");
+  await page.getByLabel("Daily limit (USDC)").fill("750000");
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("heading", { name: "What this changes" }).waitFor();
   await shot(page, `${name}-budget-compared`);
   await page.goto(`/dashboard/preview?from=${env.PURSER_ACCOUNT}`);
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_HALTED);
   await page.getByLabel("Amount (USDC)").fill("30");
-  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("It would not be paid").waitFor();
   await shot(page, `${name}-judged`);
   await page.context().clearCookies();
   await signIn(page, env.PURSER_SLOW_OPERATOR_KEY);
   // What the admin alone may.
   await page.goto(`/dashboard/accounts/${env.PURSER_WAITING_ACCOUNT}/policy`);
-  await page.getByLabel("Most in 30 days (USDC)").fill("");
+  await page.getByLabel("30-day limit (USDC)").fill("");
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByText("anchor run set-bounds").waitFor();
   await shot(page, `${name}-for-the-admin`);
@@ -164,7 +172,7 @@ async function answers(page, name) {
   await page.goto(`/dashboard/webhooks/${env.PURSER_HANGING_WEBHOOK}`);
   await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await page.getByLabel("What").selectOption("everything");
-  await page.getByRole("button", { name: "Send the span again" }).click();
+  await page.getByRole("button", { name: "Send the period again" }).click();
   await page.getByText(/events were sent so far[.]/).waitFor();
   // An answer without content: the page, which loads itself again, stays as it is.
   await page.route(/replay/, (route) => route.fulfill({ status: 204 }));
@@ -195,6 +203,9 @@ async function hasTimes(page, name) {
   }
 }
 
+// A page of the same account.
+const tab = (page, name) => page.getByRole("navigation", { name: "Of this account" }).getByRole("link", { name }).click();
+
 async function tasks(options) {
   const made = await context(options);
   const page = await made.newPage();
@@ -202,14 +213,17 @@ async function tasks(options) {
   // Create an account.
   await page.goto("/dashboard");
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
+  await page.getByRole("link", { name: "New account" }).click();
+  await page.getByLabel("Limit per payment (USDC)").fill("none");
+  await page.getByLabel("Daily limit (USDC)").fill("none");
   await page.getByLabel("Name").fill("Clicked");
   await page.getByLabel("Anyone").check();
   await page.getByRole("button", { name: "Make the account" }).click();
   await page.getByText("The account is on the chain.").waitFor();
   // Look at a policy, then set it.
   await page.getByRole("link", { name: "Change the policy" }).click();
-  await page.getByLabel("Most in 24 hours (USDC)").fill("12.50");
-  await page.getByLabel("Most in 30 days (USDC)").fill("300");
+  await page.getByLabel("Daily limit (USDC)").fill("12.50");
+  await page.getByLabel("30-day limit (USDC)").fill("300");
   await page.getByLabel("Budget", { exact: true }).selectOption({ index: 1 });
   await page.getByLabel("Reason (optional)").fill("by hand");
   await page.getByRole("button", { name: "Show what changes" }).click();
@@ -220,13 +234,16 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Change it" }).click();
   await page.getByText("The policy is in force, on the chain.").waitFor();
   // Make a key and revoke it.
+  await tab(page, "Keys");
   await page.getByLabel("Name (optional)").fill("bot");
   await page.getByRole("button", { name: "Make a key" }).click();
   await page.getByText("psr_ag_test_").waitFor();
   await check(page, "new key");
   await page.getByRole("link", { name: "I have kept it" }).click();
   await page.getByRole("button", { name: "Revoke" }).first().click();
-  await page.getByText("The key is revoked.").waitFor();
+  await page.getByText("The key was revoked.").waitFor();
+  await page.getByText("1 revoked").click();
+  await check(page, "revoked keys");
   // Pause it, and resume it. A change that takes time says so.
   if (!made.withoutScripts) {
     await page.evaluate(() => addEventListener("submit", ({ target }) => {
@@ -243,6 +260,7 @@ async function tasks(options) {
   await page.getByRole("button", { name: "Pause" }).waitFor();
   const clicked = new URL(page.url()).pathname;
   // Halt it; the page asks for confirmation.
+  await tab(page, "Settings");
   await page.getByText("Halt\u2026").click();
   await page.getByRole("button", { name: "Halt the account" }).click();
   await page.getByText("halted by the policy authority").first().waitFor();
@@ -260,10 +278,10 @@ async function tasks(options) {
   if (!readFileSync(file, "utf8").includes("hotel, two nights")) note("the file lacks what was found");
   await page.goto(clicked);
   // Preview a transfer.
-  await page.getByRole("link", { name: "Would it pass?" }).click();
+  await page.getByRole("link", { name: "Test a payment" }).click();
   await page.getByLabel("To", { exact: true }).fill(env.PURSER_ACCOUNT);
   await page.getByLabel("Amount (USDC)").fill("100");
-  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("button", { name: "Test", exact: true }).click();
   await page.getByText("It would not be paid").waitFor();
   await check(page, "preview's answer");
   // Replay undelivered events.
@@ -271,7 +289,7 @@ async function tasks(options) {
   // The first run replays all of them.
   if (!made.withoutScripts) await page.getByRole("link", { name: "Undelivered" }).click();
   await page.getByRole("checkbox").first().check();
-  await page.getByRole("button", { name: "Send the chosen again" }).click();
+  await page.getByRole("button", { name: "Send the selected again" }).click();
   await page.getByText("1 event is on its way again.").waitFor();
   // A single one, from its page.
   await page.goto(`/dashboard/webhooks/${env.PURSER_WEBHOOK}/deliveries/${env.PURSER_EVENT}`);
@@ -280,12 +298,12 @@ async function tasks(options) {
   // A time span.
   await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await page.getByLabel("What").selectOption("everything");
-  await page.getByRole("button", { name: "Send the span again" }).click();
+  await page.getByRole("button", { name: "Send the period again" }).click();
   await page.getByText(/\d+ events are on their way again[.]/).waitFor();
   // An input error is shown next to its field.
   await page.getByLabel("From (UTC)").fill("2020-01-02T00:00");
   await page.getByLabel("Until (UTC)").fill("2020-01-01T00:00:30");
-  await page.getByRole("button", { name: "Send the span again" }).click();
+  await page.getByRole("button", { name: "Send the period again" }).click();
   await page.locator("#wrong-until").waitFor();
   await check(page, "a wrong field");
   // Register a webhook, test it, rotate its secret, disable and delete it.
@@ -312,14 +330,14 @@ async function tasks(options) {
   if (await page.getByText("/clicked").count()) note("a webhook that was deleted is still listed");
   // What was refused today, by its reason.
   await page.getByRole("link", { name: "Home", exact: true }).click();
-  await page.getByRole("region", { name: "Refused today, and why" }).getByRole("link", { name: "single limit exceeded" }).click();
+  await page.getByRole("region", { name: "Refused today, and why" }).getByRole("link", { name: "over the limit per payment" }).click();
   await page.getByText("flight").waitFor();
   if (await page.getByText("hotel, two nights").count()) note("refused transfers are listed with a settled one");
   await check(page, "what was refused");
   // Transfers of a span, picked.
   await page.getByLabel("Until (UTC)").fill("2020-01-02T00:00:30");
   await page.getByRole("button", { name: "Show" }).click();
-  await page.getByText("No transfer is here").waitFor();
+  await page.getByText("No transfer matches").waitFor();
   // Find an account among all, and see what was done to it, by whom.
   await page.getByRole("link", { name: "Accounts", exact: true }).click();
   await page.getByLabel("Search").fill("rESEARCH");
@@ -328,17 +346,18 @@ async function tasks(options) {
   await page.getByText("Clicked").waitFor({ state: "detached" });
   await check(page, "accounts that were searched");
   await page.getByRole("link", { name: "Research agent" }).click();
-  await page.getByRole("link", { name: "Who changed what" }).click();
+  await tab(page, "Settings");
+  await page.getByRole("link", { name: "Audit log" }).click();
   await page.getByText("create account").waitFor();
   // Give an account a tag, and change whatever has it.
-  await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}`);
+  await page.goto(`/dashboard/accounts/${env.PURSER_ACCOUNT}/settings`);
   await page.getByLabel("Tags, with blanks between them").fill("fleet");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The tags are saved.").waitFor();
   await page.goto("/dashboard/accounts?search=fleet");
   await page.getByRole("link", { name: "Change many" }).click();
   // Another cap each time this is run.
-  await page.getByLabel("Most in 24 hours (USDC)").fill(String(100_000 + (Date.now() % 100_000)));
+  await page.getByLabel("Daily limit (USDC)").fill(String(100_000 + (Date.now() % 100_000)));
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("button", { name: "Change 1 account" }).click();
   await page.getByRole("heading", { name: "What became of them" }).waitFor();
@@ -363,25 +382,27 @@ async function tasks(options) {
   await page.waitForURL(/sort=spent/);
   const most = await page.locator("tbody th").first().innerText();
   if (!most.includes("Research agent")) note(`most was spent by ${most}`);
+  await page.getByRole("link", { name: "Export" }).click();
   await page.getByLabel("After (UTC)").fill("2020-01-01T00:00");
   const exported = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Save the histories of all accounts as CSV" }).click();
+  await page.getByRole("button", { name: "Export as CSV" }).click();
   const histories = readFileSync(await (await exported).path(), "utf8");
   for (const memo of ["hotel, two nights", "flight", "refund"]) {
     if (!histories.includes(memo)) note(`the file of all histories lacks ${memo}`);
   }
   if (histories.includes("printer")) note("the file of all histories has what waits for a person");
   // A budget gets other caps, another each time this is run.
+  await page.getByRole("link", { name: "Accounts", exact: true }).first().click();
   await page.getByRole("link", { name: "Budgets" }).click();
   await page.getByRole("link", { name: "Budget 1" }).click();
   await page.getByText("Travel bookings").waitFor();
-  await page.getByLabel("Most in 24 hours (USDC)").fill(String(100_000 + (Date.now() % 100_000)));
+  await page.getByLabel("Daily limit (USDC)").fill(String(100_000 + (Date.now() % 100_000)));
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByRole("button", { name: "Change it" }).click();
   await page.getByText("The caps are in force, on the chain.").waitFor();
   await check(page, "a budget that was changed");
   // Say no to a payment that waits, found by its account's name.
-  await page.getByRole("link", { name: "Approvals", exact: true }).click();
+  await page.getByRole("link", { name: /^Approvals/ }).first().click();
   await page.getByLabel("From account").fill("travel BOOKINGS");
   await page.getByLabel("State").selectOption("pending");
   await page.getByRole("button", { name: "Show" }).click();
@@ -389,7 +410,7 @@ async function tasks(options) {
   await page.locator("tbody th a").first().click();
   await page.getByRole("heading", { name: "25.00 USDC" }).waitFor();
   await page.getByRole("button", { name: "Reject" }).click();
-  await page.getByText("The transfer is rejected.").waitFor();
+  await page.getByText("The payment was rejected.").waitFor();
   await check(page, "a rejected approval");
   // A name that is that of several.
   await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
@@ -398,7 +419,7 @@ async function tasks(options) {
   await page.getByText("4 accounts could be").waitFor();
   await check(page, "which account");
   await page.getByRole("link", { name: "Night shift" }).first().click();
-  await page.getByText("No transfer is here").waitFor();
+  await page.getByText("No transfer matches").waitFor();
   // Make an operator's key and revoke it.
   await page.getByRole("link", { name: "Keys", exact: true }).click();
   await page.getByLabel("Name", { exact: true }).fill("clicked key");
@@ -442,15 +463,15 @@ async function loosening() {
   const page = await made.newPage();
   await signIn(page, env.PURSER_SLOW_OPERATOR_KEY);
   await page.goto(`/dashboard/accounts/${env.PURSER_SLOW_ACCOUNT}/policy`);
-  await page.getByLabel("Most per transfer (USDC)").fill("50");
+  await page.getByLabel("Limit per payment (USDC)").fill("50");
   await page.getByRole("button", { name: "Show what changes" }).click();
   await page.getByText("It takes effect 2 hours after you confirm it").waitFor();
   await page.getByRole("button", { name: "Change it" }).click();
   await page.getByText("A looser policy waits").waitFor();
-  await page.getByRole("button", { name: "Drop what waits" }).click();
+  await page.getByRole("button", { name: "Drop the pending policy" }).click();
   await page.getByText("A looser policy waits").waitFor({ state: "detached" });
   // That of another account, from the list of all.
-  await page.getByRole("link", { name: "Approvals", exact: true }).click();
+  await page.getByRole("link", { name: /^Approvals/ }).first().click();
   await page.getByRole("link", { name: "Looser policies" }).click();
   await page.getByRole("button", { name: "Drop the policy that waits for Waits already" }).click();
   await page.getByText("No policy waits.").waitFor();
@@ -501,16 +522,23 @@ async function keyboard() {
   await tabTo(page, "All accounts");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Accounts" }).waitFor();
-  await tabTo(page, "Name");
-  await page.keyboard.insertText("Typed");
+  await tabTo(page, "New account");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "New account" }).waitFor();
+  for (const limit of ["Limit per payment (USDC)", "Daily limit (USDC)"]) {
+    await tabTo(page, limit);
+    await page.keyboard.insertText("none");
+  }
   await tabTo(page, "Anyone");
   await page.keyboard.press("Space");
+  await tabTo(page, "Name");
+  await page.keyboard.insertText("Typed");
   await page.keyboard.press("Enter");
   await page.getByText("The account is on the chain.").waitFor();
   await tabTo(page, "Change the policy");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Change the policy" }).waitFor();
-  await tabTo(page, "Most in 24 hours (USDC)");
+  await tabTo(page, "Daily limit (USDC)");
   await page.keyboard.insertText("3");
   await tabTo(page, "Anyone");
   await page.keyboard.press("ArrowDown");
@@ -522,6 +550,9 @@ async function keyboard() {
   await tabTo(page, "Change it");
   await page.keyboard.press("Enter");
   await page.getByText("The policy is in force, on the chain.").waitFor();
+  await tabTo(page, "Settings");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Halt" }).waitFor();
   await tabTo(page, "Halt\u2026");
   await page.keyboard.press("Enter");
   await tabTo(page, "Halt the account");

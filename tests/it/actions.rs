@@ -416,7 +416,15 @@ async fn a_form_is_on_record_as_the_operation_that_does_the_same_with_its_sessio
     browser.sends_form(&format!("{path}/keys"), &[("name", "bot"), ("once", "1")]).await.has_status(200);
     browser.sends_form(&format!("{path}/keys"), &[("expires_at", "never")]).await.has_status(400);
     browser
-        .sends_form("/dashboard/accounts", &[("name", "Bea"), ("allowed", "anyone")])
+        .sends_form(
+            "/dashboard/accounts",
+            &[
+                ("name", "Bea"),
+                ("max_single_transfer", "none"),
+                ("max_daily_spend", "none"),
+                ("allowed", "anyone"),
+            ],
+        )
         .await
         .has_status(303);
     let query = format!("?key_id={}", made.text_of("id"));

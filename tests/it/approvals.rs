@@ -260,8 +260,64 @@ async fn phone_approves_a_payment_past_list_and_limit_and_it_is_paid_once() {
     browser.reads(&path).await.has_status(200).says("The operator rejected it");
     assert_eq!(scene.given_to(&page, &scene.approver.pubkey()).await.status, 409);
     let shown = scene.app.client().get(&page).await.has_status(200);
-    assert!(shown.text.contains("approved, and paid") && !shown.text.contains("solana:"));
+    assert!(shown.text.contains("was approved and paid") && !shown.text.contains("solana:"));
     assert_eq!(scene.paid().await, 30_000_000);
+}
+
+#[tokio::test]
+async fn forwarded_link_rejects_nothing_and_leads_to_the_sign_in() {
+    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    let asked = scene.asks("forwarded").await.has_status(202);
+    let (page, id) = (page_of(&asked), asked.text_of("transfer_id"));
+    let shown = scene.app.client().get(&page).await.has_status(200).text;
+    let reject = format!("/dashboard/approvals/{id}");
+    assert!(shown.contains(&format!("href=\"{reject}\"")) && !shown.contains("<form"), "{shown}");
+    let short = format!("{}\u{2026}", &scene.payee.to_string()[..4]);
+    for words in [
+        "<bdi>Ada</bdi> wants to pay 30.00 USDC to",
+        "not on the account&#39;s list of allowed payees",
+        &short,
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    // Nobody is signed in: every way to the rejection is the sign-in, or nothing.
+    let stranger = Browser::new(&scene.app.base_url());
+    let next = format!("/dashboard/sign-in?next=%2Fdashboard%2Fapprovals%2F{id}");
+    stranger.reads(&reject).await.leads_to(&next);
+    stranger.sends_form(&format!("{reject}/reject"), &[]).await.leads_to("/dashboard/sign-in");
+    for path in [page.clone(), format!("{page}/reject"), format!("{page}/pay")] {
+        let status = stranger.sends_form(&path, &[("account", "x")]).await.status;
+        assert!((400..500).contains(&status), "{path}: {status}");
+    }
+    assert_eq!(scene.state_of(&asked).await, "pending");
+    // Nor may another operator.
+    let other = scene.app.new_operator().await;
+    let other = Browser::signed_in(&scene.app.base_url(), other.client.key()).await;
+    other.sends_form(&format!("{reject}/reject"), &[]).await.has_status(404);
+    assert_eq!(scene.state_of(&asked).await, "pending");
+    let own = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    own.reads(&reject).await.has_status(200).says(">Reject</button>");
+    own.sends_form(&format!("{reject}/reject"), &[]).await.has_status(303);
+    assert_eq!(scene.state_of(&asked).await, "rejected");
+}
+
+#[tokio::test]
+async fn approvals_open_on_what_waits_with_its_count_on_every_page() {
+    let scene = Scene::on(TestNetwork::shared().await, &settings()).await;
+    let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
+    let none = browser.reads("/dashboard/approvals").await.says("No payment waits for approval");
+    assert!(!none.text.contains(r#"class="count""#), "{}", none.text);
+    let [first, second] = [scene.asks("1").await.has_status(202), scene.asks("2").await.has_status(202)];
+    let path = format!("/dashboard/approvals/{}/reject", first.text_of("transfer_id"));
+    browser.reads("/dashboard/keys").await.says(r#"<span class="count">2<"#);
+    browser.sends_form(&path, &[]).await.has_status(303);
+    let open = browser.reads("/dashboard/approvals").await.says(r#"<span class="count">1<"#);
+    let (gone, waits) = (first.text_of("transfer_id"), second.text_of("transfer_id"));
+    assert!(open.text.contains(waits) && !open.text.contains(gone), "{}", open.text);
+    for (state, has) in [("any", [true, true]), ("rejected", [true, false]), ("pending", [false, true])] {
+        let list = browser.reads(&format!("/dashboard/approvals?state={state}")).await.has_status(200).text;
+        assert_eq!([list.contains(gone), list.contains(waits)], has, "{state}: {list}");
+    }
 }
 
 #[tokio::test]
@@ -311,11 +367,15 @@ async fn past_the_daily_limit_no_approver_is_asked_whatever_was_refused_before_i
     assert_eq!(events["data"][0]["data"]["needs_admin"], true, "{}", events.text);
     let page = page_of(&asked);
     let shown = scene.app.client().get(&page).await.has_status(200);
-    assert!(shown.text.contains("no approver can pass") && !shown.text.contains("solana:"), "{}", shown.text);
+    assert!(
+        shown.text.contains("approvers cannot go over it") && !shown.text.contains("solana:"),
+        "{}",
+        shown.text
+    );
     assert_eq!(scene.given_to(&page, &scene.approver.pubkey()).await.status, 403);
     let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
     let path = format!("/dashboard/approvals/{}", asked.text_of("transfer_id"));
-    let read = browser.reads(&path).await.has_status(200).says("the admin can let it pass, and no approver");
+    let read = browser.reads(&path).await.has_status(200).says("so only the admin can approve it");
     assert!(read.text.contains("anchor run grant-open") && !read.text.contains("anchor run approve"));
 
     // What the page prints, by the admin.

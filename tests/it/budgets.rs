@@ -60,7 +60,7 @@ async fn payment_past_the_cap_for_30_days_is_refused_before_it_is_signed() {
         (&check["limit"], &check["used"], &check["remaining"]),
         (&json!("10.000000"), &json!("7.000000"), &json!("3.000000"))
     );
-    assert!(refused.text_of("message").contains("max_30_day_spend"), "{}", refused.text);
+    assert!(refused.text_of("message").contains("the account's 30-day limit"), "{}", refused.text);
     let frees_at = refused.text_of("retry_at").to_owned();
     let limits = limits_of(&agent).await;
     assert_eq!(limits["max_30_day_spend"]["used"], "7.000000", "{limits}");

@@ -224,7 +224,15 @@ async fn dashboard_is_signed_in_to_under_the_cells_own_name() {
         let cookie = at_home.cookie().expect("signed in");
         assert!(cookie.starts_with("__Host-purser="), "{cookie}");
         at_home
-            .sends_form("/dashboard/accounts", &[("name", "Ada"), ("allowed", "anyone")])
+            .sends_form(
+                "/dashboard/accounts",
+                &[
+                    ("name", "Ada"),
+                    ("max_single_transfer", "none"),
+                    ("max_daily_spend", "none"),
+                    ("allowed", "anyone"),
+                ],
+            )
             .await
             .has_status(303);
         at_home.reads("/dashboard/accounts").await.has_status(200).says("Ada");

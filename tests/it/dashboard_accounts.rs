@@ -27,14 +27,21 @@ async fn an_account_is_made_and_an_empty_name_is_refused_beside_its_field() {
         .has_status(400)
         .says(r#"id="wrong-name""#);
     // Nothing is preselected: whom it may pay has to be said.
-    let page = browser.reads("/dashboard/accounts").await.text;
+    let page = browser.reads("/dashboard/accounts/new").await.text;
     assert!(!page.contains(r#"value="anyone" required checked"#), "{page}");
+    // Nor is having no limit: it has to be typed.
+    let mut fields = vec![("name", "Ada")];
+    for missing in ["max_single_transfer", "max_daily_spend"] {
+        let refused = browser.sends_form("/dashboard/accounts", &fields).await.has_status(400);
+        refused.says(&format!(r#"id="wrong-{missing}""#)).says("`none` for no limit");
+        fields.push((missing, "none"));
+    }
     browser
-        .sends_form("/dashboard/accounts", &[("name", "Ada")])
+        .sends_form("/dashboard/accounts", &fields)
         .await
         .has_status(400)
         .says(r#"id="wrong-allowed_counterparties""#);
-    let form = [("name", "Ada"), ("allowed", "anyone")];
+    let form = [&fields[..], &[("allowed", "anyone")]].concat();
     let made = browser.sends_form("/dashboard/accounts", &form).await.has_status(303);
     let path = made.header("location").expect("its page").to_owned();
     let page = browser.reads(&path).await.has_status(200).says("Never send SOL here").says("QR code");
@@ -196,12 +203,12 @@ async fn an_account_is_halted_alone_and_nothing_here_resumes_it() {
     let bea = operator.creates_account_with("Bea", "5").await;
     let browser = signed_in(&operator).await;
     let path = format!("/dashboard/accounts/{}", ada.id);
-    browser.reads(&path).await.says("Halt the account");
+    browser.reads(&format!("{path}/settings")).await.says("Halt the account");
     browser.sends_form(&format!("{path}/halt"), &[]).await.leads_to(&format!("{path}?halted=1"));
+    let settings = browser.reads(&format!("{path}/settings")).await.has_status(200);
+    assert!(!settings.text.contains("Halt the account") && settings.text.contains("halted"));
     let page = browser.reads(&path).await.has_status(200);
-    assert!(!page.text.contains("Halt the account") && page.text.contains("halted"));
-    let banners =
-        page.text.matches(r#"<p class="note"#).count() - page.text.matches("Send USDC only").count();
+    let banners = page.text.matches(r#"<p class="note"#).count();
     assert_eq!((banners, page.text.contains(">Pause<")), (1, false), "{}", page.text);
     ada.pays("1").to(&bea).await.is_error(402, "account_paused");
     // The policy's pause is a separate switch.
@@ -246,7 +253,7 @@ async fn end_of_a_pause_says_at_the_button_how_long_it_waits() {
     let open = browser.reads(&path).await.has_status(200);
     assert!(!open.text.contains("after you press"), "nothing waits: {}", open.text);
     browser.sends_form(&format!("{path}/pause"), &[("paused", "true")]).await;
-    let paused = browser.reads(&path).await.says("It pays again 2 hours after you press").text;
+    let paused = browser.reads(&path).await.says("It pays again 2 hours after you press this").text;
     let version = field(&paused, "expected_version");
     let again = [("paused", "false"), ("expected_version", version.as_str())];
     browser.sends_form(&format!("{path}/pause"), &again).await.leads_to(&format!("{path}?waits=1"));
@@ -288,14 +295,15 @@ async fn a_key_is_made_shown_once_and_revoked() {
     let key = made.split("<code>").find(|rest| rest.starts_with("psr_ag_")).expect("the key");
     let client = operator.client.with_key(key.split('<').next().expect("its text"));
     agent.pays("1").to(&payee).by(&client).await.is_settled();
-    let page = browser.reads(&path).await.has_status(200).says("bot").text;
+    let page = browser.reads(&format!("{path}/keys")).await.has_status(200).says("bot").text;
     assert!(!page.contains(client.key()), "a key is shown once");
     let id =
         page.split("name=\"key\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("its id");
     browser
         .sends_form(&format!("{path}/keys/revoke"), &[("key", id)])
         .await
-        .leads_to(&format!("{path}?revoked=1"));
+        .leads_to(&format!("{path}/keys?revoked=1"));
+    browser.reads(&format!("{path}/keys")).await.says("No agent key is active here.").says("1 revoked");
     agent.pays("1").to(&payee).by(&client).await.is_error(401, "unauthorized");
 }
 
@@ -382,7 +390,7 @@ async fn a_key_says_when_it_was_last_used() {
     let keys = listed["data"].as_array().expect("a list");
     let used_at = keys.iter().find_map(|key| key["last_used_at"].as_str()).expect("one was used");
     let browser = signed_in(&operator).await;
-    let page = browser.reads(&format!("/dashboard/accounts/{}", agent.id)).await.has_status(200).text;
+    let page = browser.reads(&format!("/dashboard/accounts/{}/keys", agent.id)).await.has_status(200).text;
     let row = |name: &str| {
         let rest = page.split(&format!("<bdi>{name}</bdi>")).nth(1).expect("the key is listed");
         rest.split("</tr>").next().expect("its row ends").to_owned()
@@ -440,7 +448,7 @@ async fn transfers_show_every_check_and_a_preview_pays_nothing() {
     let browser = signed_in(&operator).await;
     let id = refused.text_of("transfer_id");
     browser.reads("/dashboard/transfers?status=rejected").await.says(id);
-    browser.reads("/dashboard/transfers?status=settled").await.says("No transfer is here");
+    browser.reads("/dashboard/transfers?status=settled").await.says("No transfer matches");
     let one = browser.reads(&format!("/dashboard/transfers/{id}")).await.has_status(200);
     assert!(!one.text.contains("<img"), "{}", one.text);
     one.says("max_single_transfer").says("refuses");
@@ -511,7 +519,7 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
     let short = short.text_of("transfer_id");
     until("its limit is shown", async || page_of(short).await.text.contains("4.00 USDC</td>")).await;
     let failed = page_of(short).await.says("Every rule of the policy passed, by version 3 of the policy.");
-    rules(failed.says("which is less than 4.000000"), "4.00 USDC", "no\">failed");
+    rules(failed.says("less than the 4.00 USDC of this payment"), "4.00 USDC", "no\">failed");
     let nowhere =
         agent.pays("1").field("to", json!("nobody")).memo("tea").await.is_error(422, "invalid_recipient");
     let unjudged = page_of(nowhere.text_of("transfer_id")).await;
@@ -528,7 +536,7 @@ async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
     let payee = operator.creates_account("Bea").await;
     let browser = signed_in(&operator).await;
     let path = format!("/dashboard/accounts/{}", agent.id);
-    browser.reads(&path).await.says("No cap on what leaves in 24 hours.");
+    browser.reads(&path).await.says("No daily limit.");
     agent.sets_policy(json!({ "max_daily_spend": 8 })).await;
     agent.pays("2").to(&payee).await.is_settled();
     let limits = operator.client.get(&agent.path("/limits")).await.has_status(200);
@@ -536,17 +544,17 @@ async fn limits_are_a_bar_with_what_is_left_and_when_the_oldest_frees() {
     browser
         .reads(&path)
         .await
-        .says(r#"aria-label="25 % of the daily cap is used""#)
+        .says(r#"aria-label="25 % of the daily limit is used""#)
         .says("2.00 of 8.00 USDC used")
         .says("6.00 left")
-        .says("The oldest of it stops counting on")
+        .says("Frees up from")
         .says(&format!(r#"<time class="exact" datetime="{frees_at}""#));
 }
 
 /// Every page for something that an operator owns.
 fn pages(account: &str, transfer: &str, webhook: &str, event: &str) -> Vec<String> {
     let account = format!("/dashboard/accounts/{account}");
-    let below = ["", "/policy", "/policy/versions", "/history", "/history.csv"]
+    let below = ["", "/keys", "/settings", "/policy", "/policy/versions", "/history", "/history.csv"]
         .map(|below| format!("{account}{below}"));
     let others = [
         format!("/dashboard/transfers/{transfer}"),
@@ -618,7 +626,7 @@ async fn another_operators_things_are_not_there() {
         .says("is not one of your accounts");
     let filtered =
         strange.reads(&format!("/dashboard/transfers?account_id={}", agent.id)).await.has_status(200);
-    filtered.says("No transfer is here");
+    filtered.says("No transfer matches");
     agent.pays("1").to(&payee).await.is_settled();
     assert_eq!(owner.client.get(&format!("/v1/webhooks/{webhook}")).await["status"], "enabled");
 }

@@ -55,9 +55,12 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     payee.pays("12").to(&agent).memo("refund").await.is_settled();
     let rejected = agent.pays("30").to(&payee).memo("flight").await.is_error(402, "policy_violation");
     let asked = agent.pays("40").to(&payee).memo("printer").field("approval", json!("request")).await;
-    for memo in ["no, thanks", "no, again"] {
-        payee.pays("25").to(&agent).memo(memo).field("approval", json!("request")).await.has_status(202);
+    let mut approvable = String::new();
+    for memo in ["no, thanks", "no, again", "a new desk"] {
+        let payment = payee.pays("25").to(&agent).memo(memo).field("approval", json!("request"));
+        payment.await.has_status(202).text_of("approval_url").clone_into(&mut approvable);
     }
+    let approvable = approvable.trim_start_matches("http://127.0.0.1").to_owned();
     let page = asked.text_of("approval_url").trim_start_matches("http://127.0.0.1").to_owned();
     operator.client.patch(&path, &json!({ "status": "enabled" })).await.has_status(200);
     agent.pays("1").to(&payee).memo("coffee").await.is_settled();
@@ -92,6 +95,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     node.env("PURSER_SETTLED", settled.text_of("transfer_id")).env("PURSER_HALTED", &halted.id);
     node.env("PURSER_DISABLED_WEBHOOK", disabled.text_of("id")).env("PURSER_WAITING_ACCOUNT", &later.id);
     node.env("PURSER_APPROVAL", asked.text_of("transfer_id")).env("PURSER_APPROVE_PAGE", page);
+    node.env("PURSER_APPROVABLE_PAGE", approvable);
     node.env("PURSER_HANGING_WEBHOOK", hanging.text_of("id"));
     node.arg(workspace().join("tests/browser/dashboard.mjs")).kill_on_drop(true);
     node.env("PURSER_NODE_MODULES", &modules).env("PURSER_CHROMIUM", chromium);

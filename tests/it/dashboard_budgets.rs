@@ -217,7 +217,7 @@ async fn under_a_delay_a_page_says_what_the_admin_types_and_a_raised_budget_wait
         ("max_30_day_spend", "40"),
         ("seen_max_30_day_spend", "50"),
     ];
-    browser.sends_form(&path, &mixed).await.has_status(200).says("Only the cap for 30 days and the budget");
+    browser.sends_form(&path, &mixed).await.has_status(200).says("Only the 30-day limit and the budget");
 
     let page = format!("/dashboard/budgets/{budget}");
     let raise = [("max_daily_spend", "20"), ("max_30_day_spend", "")];
@@ -241,7 +241,7 @@ async fn many_accounts_are_bound_at_once() {
     browser.reads(MANY).await.has_status(200).says(&format!(r#"<option value="{budget}">1: 10.00 in 24 h"#));
     let asked = [("what", "rules"), ("max_30_day_spend", "50"), ("budget_id", budget.as_str())];
     let page = browser.sends_form(MANY, &asked).await.has_status(200);
-    let page = page.says("Most in 30 days").says("Budget 1").says("Change 2 accounts");
+    let page = page.says("30-day limit").says("Budget 1").says("Change 2 accounts");
     let done = confirms(&browser, &format!("{MANY}/policy"), &page.text).await;
     assert!(done.contains("2 of 2 changed"), "{done}");
     for agent in &agents {

@@ -64,7 +64,7 @@ async fn all_that_needs_attention_is_on_the_first_page() {
     app.stops(Duration::from_secs(20)).await;
     app.starts();
     let browser = signed_in(&operator.reconnected()).await;
-    browser.reads("/dashboard").await.says("Nothing does: no account is stopped");
+    browser.reads("/dashboard").await.says("Nothing needs attention: no account is stopped");
     let operator = operator.reconnected();
     let receiver = Receiver::start();
     let [near, halted, payee] = [
@@ -111,7 +111,7 @@ async fn budget_failing_webhook_and_payment_that_waits_need_attention() {
     ada.sets_policy(json!({ "max_single_transfer": 9, "budget_id": budget })).await;
     let browser = signed_in(&operator).await;
     let home = browser.reads("/dashboard").await.has_status(200);
-    for absent in ["Budget 1", "waits for a person", "has failed since"] {
+    for absent in ["Budget 1", "waits for approval", "has failed since"] {
         assert!(!home.text.contains(absent), "{absent}: {}", home.text);
     }
     ada.pays("8").to(&payee).await.is_settled();
@@ -121,7 +121,7 @@ async fn budget_failing_webhook_and_payment_that_waits_need_attention() {
     let cat = operator.creates_account_with("Cat", "20").await;
     cat.sets_policy(json!({ "max_single_transfer": 1 })).await;
     cat.pays("5").to(&payee).field("approval", json!("request")).await.has_status(202);
-    browser.reads("/dashboard").await.says("A payment waits for a person until");
+    browser.reads("/dashboard").await.says("A payment waits for approval until");
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
     registers(&operator, &format!("http://{nobody}/silent"), &["policy.changed"]).await;
     ada.sets_policy(json!({ "require_memo": true })).await;

@@ -37,7 +37,7 @@ async fn a_filter_takes_an_accounts_name_id_or_address_and_asks_where_a_name_is_
         let found = list("/dashboard/actions", "object_id", typed).await.says("create account");
         assert_eq!(rows(&found.text), 1, "{typed}: {}", found.text);
         found.says(&format!("actions.csv?object_id={}", ada.id));
-        list("/dashboard/approvals", "account_id", typed).await.says("Nobody was asked");
+        list("/dashboard/approvals", "account_id", typed).await.says("No payment waits for approval");
     }
     // Of several it asks which, and keeps the other filters.
     for (path, field) in [
@@ -101,7 +101,7 @@ async fn every_key_is_on_a_page_and_who_may_revoke_it_does_so_there() {
     for name in ["key 0", "key 51", "lead"] {
         assert!(keys.iter().any(|key| key.contains(&format!("<bdi>{name}</bdi>"))), "{name}: {keys:?}");
     }
-    let of_agent = all(&browser, &format!("/dashboard/accounts/{}", agent.id)).await;
+    let of_agent = all(&browser, &format!("/dashboard/accounts/{}/keys", agent.id)).await;
     assert!(of_agent.len() == 52 && of_agent[51].contains("key 0"), "{of_agent:?}");
     // Their maker's maker is on another page than they are, and is named by them all the same.
     let first = browser.reads("/dashboard/keys").await.has_status(200).says("by <bdi>lead</bdi></span>");

@@ -86,7 +86,7 @@ async fn accounts_with_a_tag_are_looked_at_and_then_changed_as_they_were_shown()
         .has_status(400)
         .says(r#"id="wrong-tag""#);
     let asked = [("tag", "fleet"), ("what", "rules"), ("max_daily_spend", "12.5"), ("reason", "spring")];
-    let page = browser.sends_form(PATH, &asked).await.has_status(200).says("Most in 24 hours").text;
+    let page = browser.sends_form(PATH, &asked).await.has_status(200).says("Daily limit").text;
     assert!(page.contains("Change 2 accounts") && !page.contains("Other"), "{page}");
     let stands = operator.client.get(&ada.path("/policy")).await;
     assert!(stands["max_daily_spend"].is_null(), "a look changes nothing: {}", stands.text);
@@ -240,7 +240,7 @@ async fn tags_are_edited_on_the_page_of_their_account() {
     let agent = tagged(&operator, "Ada").await;
     let browser = signed_in(&operator).await;
     let page = format!("/dashboard/accounts/{}", agent.id);
-    browser.reads(&page).await.has_status(200).says(r#"name="tags" value="fleet""#);
+    browser.reads(&format!("{page}/settings")).await.has_status(200).says(r#"name="tags" value="fleet""#);
     let wrong = browser.sends_form(&format!("{page}/tags"), &[("tags", "eu EU")]).await.has_status(400);
     wrong.says(r#"id="wrong-tags""#);
     browser.sends_form(&format!("{page}/tags"), &[("tags", "eu, team:research")]).await.has_status(303);

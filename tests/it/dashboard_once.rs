@@ -26,24 +26,22 @@ fn secret(answer: &Answer) -> String {
 async fn two_clicks_make_one_account_and_both_lead_to_it() {
     let operator = Operator::shared().await;
     let browser = signed_in(&operator).await;
-    let once = name_on(&browser, "/dashboard/accounts").await;
-    let form = [("name", "Ada"), ("allowed", "anyone"), ("once", once.as_str())];
-    let clicks = || browser.sends_form("/dashboard/accounts", &form);
+    let once = name_on(&browser, "/dashboard/accounts/new").await;
+    let clicks_on = async |name: &str, once: &str| {
+        let limits = [("max_single_transfer", "none"), ("max_daily_spend", "none"), ("allowed", "anyone")];
+        let form = [&[("name", name), ("once", once)][..], &limits].concat();
+        browser.sends_form("/dashboard/accounts", &form).await
+    };
+    let clicks = || clicks_on("Ada", &once);
     let (first, second) = tokio::join!(clicks(), clicks());
     assert_eq!((first.status, first.header("location")), (303, second.header("location")), "{}", second.text);
     assert_eq!(count(&operator, "/v1/accounts").await, 1);
     let again = clicks().await.has_status(303);
     assert_eq!((again.header("location"), again.header(REPLAYED)), (first.header("location"), Some("true")));
     // Other values are another request, even from the same page. So is a form from a reloaded page.
-    browser
-        .sends_form("/dashboard/accounts", &[("name", "Bea"), ("allowed", "anyone"), ("once", &once)])
-        .await
-        .has_status(303);
-    let anew = name_on(&browser, "/dashboard/accounts").await;
-    browser
-        .sends_form("/dashboard/accounts", &[("name", "Ada"), ("allowed", "anyone"), ("once", &anew)])
-        .await
-        .has_status(303);
+    clicks_on("Bea", &once).await.has_status(303);
+    let anew = name_on(&browser, "/dashboard/accounts/new").await;
+    clicks_on("Ada", &anew).await.has_status(303);
     assert_eq!(count(&operator, "/v1/accounts").await, 3);
 }
 
@@ -53,7 +51,7 @@ async fn key_that_is_asked_for_twice_is_one_and_shown_again_to_its_session_alone
     let agent = operator.creates_account("Ada").await;
     let browser = signed_in(&operator).await;
     let page = format!("/dashboard/accounts/{}", agent.id);
-    let once = name_on(&browser, &page).await;
+    let once = name_on(&browser, &format!("{page}/keys")).await;
     let (path, form) = (format!("{page}/keys"), [("name", "laptop"), ("once", once.as_str())]);
     let clicks = || browser.sends_form(&path, &form);
     let (first, second) = tokio::join!(clicks(), clicks());
@@ -108,11 +106,11 @@ async fn webhook_is_made_tested_and_rotated_once() {
 async fn form_that_was_refused_is_corrected_under_its_name() {
     let operator = Operator::shared().await;
     let browser = signed_in(&operator).await;
-    let once = name_on(&browser, "/dashboard/accounts").await;
+    let once = name_on(&browser, "/dashboard/accounts/new").await;
     let sends = async |name: &str, once: &str| {
-        browser
-            .sends_form("/dashboard/accounts", &[("name", name), ("allowed", "anyone"), ("once", once)])
-            .await
+        let limits = [("max_single_transfer", "none"), ("max_daily_spend", "none"), ("allowed", "anyone")];
+        let form = [&[("name", name), ("once", once)][..], &limits].concat();
+        browser.sends_form("/dashboard/accounts", &form).await
     };
     for _ in 0..2 {
         let refused = sends(" ", &once).await.has_status(400).says(r#"id="wrong-name""#);

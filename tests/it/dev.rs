@@ -179,7 +179,7 @@ async fn page_on_approvals_is_followed_by_typing_what_it_says() {
     assert!(
         asked["message"]
             .as_str()
-            .is_some_and(|text| text.contains("max_single_transfer, which is 25.000000"))
+            .is_some_and(|text| text.contains("over the account's limit of 25.00 USDC per payment"))
     );
     let transfer = asked["transfer_id"].as_str().expect("an id");
     assert!(approves.contains("txn_..."), "{approves}");
@@ -261,8 +261,8 @@ async fn quickstart_is_followed_in_order_on_one_network() {
     let looked = checkout.types(looks).await;
     assert!(looked.contains("\"allowed\":false") && looked.contains("\"frees_at\""), "{looked}");
     let is_paid_and_refused = |printed: &str| {
-        let refused =
-            printed.contains("exceeds max_single_transfer") && printed.ends_with("At most 25.000000\n");
+        let refused = printed.contains("over the account's limit of 25.00 USDC per payment")
+            && printed.ends_with("At most 25.000000\n");
         assert!(printed.starts_with("settled ") && refused, "{printed}");
     };
     is_paid_and_refused(&checkout.types(python).await);

@@ -109,7 +109,7 @@ async fn dashboard_calls_nothing_well_while_the_chain_is_away() {
     {
         assert!(away.text.contains(said), "{said}: {}", away.text);
     }
-    for claimed in ["no caps", " active", "Nothing does"] {
+    for claimed in ["no caps", " active", "Nothing needs attention"] {
         assert!(!away.text.contains(claimed), "{claimed}: {}", away.text);
     }
     for path in ["/dashboard/accounts", "/dashboard/accounts?status=paused"] {
@@ -148,7 +148,7 @@ async fn what_was_last_seen_is_shown_with_its_time_while_the_chain_is_away() {
     let away = away.says("Budget 1 is used up, and stops the accounts that pay through it: 10.00 of 10.00 USDC in 24 hours, as of 20");
     away.says("what they have left is not known now");
     let listed = browser.reads("/dashboard/accounts?search=ada").await.has_status(200);
-    for (column, said) in [("Spent in 24 h", "10.00 as of 20"), ("Daily cap", "12.00 USDC as of 20")] {
+    for (column, said) in [("Spent in 24 h", "10.00 as of 20"), ("Daily limit", "12.00 USDC as of 20")] {
         let cell = cell(&listed.text, column);
         assert!(cell.starts_with(said) && cell.ends_with("UTC"), "{column}: {cell}");
     }

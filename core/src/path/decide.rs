@@ -9,14 +9,14 @@ use crate::bounds::Excess;
 use crate::{
     Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt,
     Limit, Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest,
-    UsdcAmount,
+    UsdcAmount, usdc_text,
 };
 
 /// For a halt without known details.
 const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
                       resume it, with its own wallet.";
 
-const WITHOUT_GRANT: &str = "The account pays by grants alone (by_grant_only), and none covers this payment.";
+const WITHOUT_GRANT: &str = "The account pays only by grants, and no grant covers this payment.";
 
 /// For every account id that cannot be paid, whatever the reason: the account may be another operator's, about which we
 /// disclose nothing.
@@ -136,8 +136,14 @@ pub(super) fn invalid_recipient(message: impl Into<String>, failed_at: Timestamp
 /// The failure of a transfer beyond the balance.
 pub(super) fn insufficient(amount: UsdcAmount, balance: Option<UsdcAmount>, failed_at: Timestamp) -> Failure {
     let message = match balance {
-        Some(balance) => format!("The account holds {balance} USDC, which is less than {amount}."),
-        None => format!("The account held less than {amount} USDC when the transfer reached the chain."),
+        Some(balance) => {
+            let (balance, amount) = (usdc_text(balance), usdc_text(amount));
+            format!("The account holds {balance} USDC, less than the {amount} USDC of this payment.")
+        }
+        None => {
+            let amount = usdc_text(amount);
+            format!("The account held less than {amount} USDC when the transfer reached the chain.")
+        }
     };
     Failure { code: FailureCode::InsufficientBalance, message, failed_at, retry_at: None }
 }
@@ -194,21 +200,23 @@ fn message(violation: &Violation, halt: Option<Halt>) -> String {
         Violation::DuplicateTransfer => "The transfer has been made already.".into(),
         Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
         Violation::Paused => "The account is paused.".into(),
-        Violation::MemoRequired => "The account's policy requires a memo (require_memo).".into(),
+        Violation::MemoRequired => "The account's policy requires a memo.".into(),
         // Never shown: the account is given room, or the transfer fails.
         Violation::PaidTagsFull => "The account remembers as many payments as it can.".into(),
         // Never shown: a request has at most 200 characters.
         Violation::MemoTooLong => "The memo is longer than the program takes.".into(),
-        Violation::RecipientNotAllowed => {
-            "The recipient is not among the account's allowed_counterparties.".into()
-        }
+        Violation::RecipientNotAllowed => "The payee is not on the account's list of allowed payees.".into(),
         Violation::SingleLimitExceeded { limit, amount } => {
-            format!("The amount {amount} exceeds max_single_transfer, which is {limit}.")
+            let (amount, limit) = (usdc_text(*amount), usdc_text(*limit));
+            format!("{amount} USDC is over the account's limit of {limit} USDC per payment.")
         }
-        Violation::DailyLimitExceeded { limit, used, amount } => format!(
-            "The amount {amount} exceeds what is left of max_daily_spend: {used} of {limit} left the account in the \
-             last 24 hours."
-        ),
+        Violation::DailyLimitExceeded { limit, used, amount } => {
+            let (amount, used, limit) = (usdc_text(*amount), usdc_text(*used), usdc_text(*limit));
+            format!(
+                "{amount} USDC is over what is left of the account's daily limit: {used} of {limit} USDC were spent in \
+                 the last 24 hours."
+            )
+        }
     }
 }
 

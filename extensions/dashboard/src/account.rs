@@ -7,8 +7,9 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
-    AccountChange, AccountId, AccountName, ApiKey, CreateKey, Cursor, EntryKind, EntryOutcome, HaltScope,
-    HistoryFilter, KeyHolder, KeyId, PageLimit, PageRequest, PolicyUpdate, Tags, UsdcAmount,
+    AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
+    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyUpdate,
+    Tags, UsdcAmount, entries,
 };
 use purser_service::{
     AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
@@ -20,8 +21,8 @@ use super::chart::Chart;
 use super::form::Form;
 use super::history::named;
 use super::names::Names;
-use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
-use super::policy::{FieldChange, after_change, compared, rows, version_of, waits_in_words};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, Tab, first_page, page, see};
+use super::policy::{FieldChange, PAYEES, after_change, compared, rows, version_of, waits_in_words};
 use super::qr::QrCode;
 use super::session::Signed;
 use super::text::{filters, percent};
@@ -34,6 +35,7 @@ const ENTRIES: u32 = 10;
 #[template(path = "account.html")]
 struct AccountPage {
     frame: Frame,
+    tab: Tab,
     view: AccountView,
     /// The key that asked for the halt, if there is one.
     halted_for: Option<String>,
@@ -45,7 +47,7 @@ struct AccountPage {
     older_keys: Option<String>,
     entries: Vec<EntryView>,
     names: Names,
-    charts: [Chart; 2],
+    charts: Vec<Chart>,
     qr: QrCode,
     metadata: Option<String>,
     form: Form,
@@ -65,7 +67,19 @@ impl AccountPage {
         compared(&self.policy.policy, &pending.policy)
     }
 
-    /// Whether anything binds it beside its policy.
+    /// The allowlist, for its own row of the policy: kind and address of each entry. `None`: another row, anyone or nobody.
+    fn payees(&self, field: &str) -> Option<Vec<(&'static str, String)>> {
+        let listed = entries(&self.policy.policy.allowlist).filter(|listed| !listed.is_empty())?;
+        let words = |(kind, address): (CounterpartyKind, Address)| (kind.as_str(), address.to_string());
+        (field == PAYEES).then(|| listed.into_iter().map(words).collect())
+    }
+
+    /// The revoked keys, and the others.
+    fn keys_apart(&self) -> (Vec<&ApiKey>, Vec<&ApiKey>) {
+        self.keys.iter().partition(|key| key.revoked_at.is_some())
+    }
+
+    /// Whether account limits bind it beside its policy.
     fn is_bound(&self) -> bool {
         self.limits.month.is_some() || self.limits.budget.is_some() || self.policy.bounds.by_grant_only
     }
@@ -94,35 +108,110 @@ pub async fn show(
     PageId(id): PageId<AccountId>,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let notice = [
+    let notices = [
         (
             "made",
-            "The account is on the chain. Send USDC to its token account, and make a key for its agent.",
+            "The account is on the chain. Send USDC to its token account, and make an API key for its agent.",
         ),
         ("changed", "The policy is in force, on the chain."),
-        ("waits", "The change loosens something, so it is pending; see below until when."),
+        ("waits", "The change loosens something, so it waits; see below until when."),
         ("dropped", "The pending policy was dropped."),
-        ("revoked", "The key is revoked."),
-        ("tagged", "The tags are saved."),
     ];
-    let notice = notice.into_iter().find(|(name, _)| asked.given(name).is_some());
-    let notice = notice.map(|(_, text)| text.to_owned());
+    answer(&services, &signed, id, Shows::tab(Tab::Overview, notice(&asked, notices))).await
+}
+
+pub async fn show_keys(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<AccountId>,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
     let bound = keys_filter(signed.operator.id, KeyHolder::Agent(id));
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    answer(&services, &signed, id, (notice, after), Form::default(), None).await
+    let keys_after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
+    let shows = Shows::tab(Tab::Keys, notice(&asked, [("revoked", "The key was revoked.")]));
+    answer(&services, &signed, id, Shows { keys_after, ..shows }).await
+}
+
+pub async fn show_settings(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    PageId(id): PageId<AccountId>,
+    asked: QueryParams,
+) -> Result<Response, PageError> {
+    let shows = Shows::tab(Tab::Settings, notice(&asked, [("tagged", "The tags are saved.")]));
+    answer(&services, &signed, id, shows).await
+}
+
+/// What was just done, by the parameter that says so.
+fn notice<const N: usize>(asked: &QueryParams, notices: [(&str, &str); N]) -> Option<String> {
+    let said = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
+    said.map(|(_, text)| text.to_owned())
+}
+
+/// What a page of the account shows beside the account.
+struct Shows {
+    tab: Tab,
+    notice: Option<String>,
+    keys_after: Option<Cursor>,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl Shows {
+    fn tab(tab: Tab, notice: Option<String>) -> Self {
+        Self { tab, notice, keys_after: None, form: Form::default(), complaint: None }
+    }
+
+    /// A form that was refused, on its tab.
+    fn refused(tab: Tab, form: Form, complaint: Complaint) -> Self {
+        Self { form, complaint: Some(complaint), ..Self::tab(tab, None) }
+    }
+}
+
+async fn listed_keys(
+    services: &Services,
+    signed: &Signed,
+    id: AccountId,
+    after: Option<Cursor>,
+) -> Result<Page<ApiKey>, PageError> {
+    let wanted = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after };
+    Ok(services.keys.list(&signed.operator, KeyHolder::Agent(id), wanted).await?)
+}
+
+fn older_keys(id: AccountId, keys: &Page<ApiKey>) -> Option<String> {
+    QueryParams::default().next(&format!("/dashboard/accounts/{id}/keys"), keys.next.as_ref())
+}
+
+async fn newest_entries(
+    services: &Services,
+    signed: &Signed,
+    id: AccountId,
+) -> Result<Vec<EntryView>, PageError> {
+    let all = HistoryFilter::default();
+    Ok(services.history.list(&signed.principal, id, all, first_page(ENTRIES)?).await?.items)
 }
 
 async fn answer(
     services: &Services,
     signed: &Signed,
     id: AccountId,
-    (notice, keys_after): (Option<String>, Option<Cursor>),
-    form: Form,
-    complaint: Option<Complaint>,
+    shows: Shows,
 ) -> Result<Response, PageError> {
     let (operator, principal) = (&signed.operator, &signed.principal);
-    let all = HistoryFilter::default();
-    let wanted = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after: keys_after };
+    let Shows { tab, notice, keys_after, form, complaint } = shows;
+    let is_overview = tab == Tab::Overview;
+    let keys = async {
+        match tab {
+            Tab::Keys => listed_keys(services, signed, id, keys_after.clone()).await,
+            Tab::Overview | Tab::History | Tab::Settings => Ok(Page { items: Vec::new(), next: None }),
+        }
+    };
+    let newest = async {
+        match is_overview {
+            true => newest_entries(services, signed, id).await,
+            false => Ok(Vec::new()),
+        }
+    };
     let on_chain = async {
         tokio::try_join!(
             services.accounts.get(principal, id),
@@ -130,43 +219,52 @@ async fn answer(
             services.policies.get(operator, id),
         )
     };
-    let (on_chain, keys, entries) = tokio::join!(
-        on_chain,
-        services.keys.list(operator, KeyHolder::Agent(id), wanted),
-        services.history.list(principal, id, all, first_page(ENTRIES)?),
-    );
-    let (keys, entries) = (keys?, entries?);
-    let names = named(&entries.items).named(services, operator).await?;
-    let older_keys = QueryParams::default().next(&format!("/dashboard/accounts/{id}"), keys.next.as_ref());
-    let (keys, entries) = (keys.items, entries.items);
-    let frame = Frame::new(&signed.operator, Section::Accounts).with_notice(notice);
+    let (on_chain, keys, entries) = tokio::join!(on_chain, keys, newest);
+    let frame = signed.frame(Section::Accounts).with_notice(notice);
     let (view, limits, policy) = match on_chain {
         Err(ServiceError::ChainUnavailable { .. }) => {
-            let view = services.accounts.known(operator, id).await?;
-            let away = AccountAwayPage { frame, view, keys, older_keys, entries, names, complaint };
+            let (keys, entries) = tokio::try_join!(
+                listed_keys(services, signed, id, keys_after),
+                newest_entries(services, signed, id),
+            )?;
+            let away = AccountAwayPage {
+                frame,
+                view: services.accounts.known(operator, id).await?,
+                older_keys: older_keys(id, &keys),
+                keys: keys.items,
+                names: named(&entries).named(services, operator).await?,
+                entries,
+                complaint,
+            };
             return Ok(page(&away, away.complaint.as_ref()));
         }
         read => read?,
     };
+    let (keys, entries) = (keys?, entries?);
     let halted_for = who_halted(services, signed, view.halt_action).await?;
     let unpausing_waits = match policy.policy.paused && view.halt.is_none() {
         true => services.policies.compare(operator, id, &unpausing(None)).await.ok().and_then(|to| to.waits),
         false => None,
     };
+    let charts = match is_overview {
+        true => Chart::of_account(services, principal, id, view.as_of).await?.into(),
+        false => Vec::new(),
+    };
     let shown = AccountPage {
         frame,
+        tab,
         qr: QrCode::of(&view.account.token_account.to_string()),
         metadata: view.account.metadata.as_ref().map(|metadata| metadata.json().get().to_owned()),
-        charts: Chart::of_account(services, principal, id, view.as_of).await?,
+        names: named(&entries).named(services, operator).await?,
+        charts,
         view,
         halted_for,
         limits,
         policy,
         unpausing_waits: unpausing_waits.map(waits_in_words),
-        older_keys,
-        keys,
+        older_keys: older_keys(id, &keys),
+        keys: keys.items,
         entries,
-        names,
         form,
         complaint,
     };
@@ -191,7 +289,9 @@ pub async fn pause(
     };
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
         Ok(change) => Ok(after_change(id, &change)),
-        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            answer(&services, &signed, id, Shows::refused(Tab::Overview, form, Complaint::of(error)?)).await
+        }
     }
 }
 
@@ -211,8 +311,10 @@ pub async fn change_tags(
         Err(invalid) => Err(invalid.into()),
     };
     match changed {
-        Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?tagged=1"))),
-        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
+        Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}/settings?tagged=1"))),
+        Err(error) => {
+            answer(&services, &signed, id, Shows::refused(Tab::Settings, form, Complaint::of(error)?)).await
+        }
     }
 }
 
@@ -225,7 +327,8 @@ pub async fn halt(
     match services.halts.halt_account(&signed.operator, id).await {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
         Err(error) => {
-            answer(&services, &signed, id, (None, None), Form::default(), Some(Complaint::of(error)?)).await
+            let shows = Shows::refused(Tab::Settings, Form::default(), Complaint::of(error)?);
+            answer(&services, &signed, id, shows).await
         }
     }
 }
@@ -272,10 +375,12 @@ pub async fn create_key(
     };
     match made {
         Ok(new) => {
-            let frame = Frame::new(&signed.operator, Section::Accounts);
+            let frame = signed.frame(Section::Accounts);
             Ok(shown_once(page(&KeyPage { frame, account: id, new }, None)))
         }
-        Err(error) => answer(&services, &signed, id, (None, None), form, Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            answer(&services, &signed, id, Shows::refused(Tab::Keys, form, Complaint::of(error)?)).await
+        }
     }
 }
 
@@ -288,5 +393,5 @@ pub async fn revoke_key(
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
     services.keys.revoke(&signed.principal, key).await?;
-    Ok(see(&format!("/dashboard/accounts/{id}?revoked=1")))
+    Ok(see(&format!("/dashboard/accounts/{id}/keys?revoked=1")))
 }

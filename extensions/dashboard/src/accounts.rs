@@ -51,8 +51,6 @@ struct AccountsPage {
     pages: Vec<PageLink>,
     /// Accounts beyond those that were searched.
     next: Option<String>,
-    form: Form,
-    complaint: Option<Complaint>,
 }
 
 /// A page of what was found.
@@ -121,16 +119,6 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    answer(&services, &signed, asked, Form::default(), None).await
-}
-
-async fn answer(
-    services: &Services,
-    signed: &Signed,
-    asked: QueryParams,
-    form: Form,
-    complaint: Option<Complaint>,
-) -> Result<Response, PageError> {
     let operator = &signed.operator;
     let status = asked.read("status")?;
     let filter = accounts_filter(operator.id, status);
@@ -141,7 +129,7 @@ async fn answer(
     if let Some(wanted) = asked.given("search").map(str::to_lowercase) {
         accounts.retain(|view| holds(view, &wanted));
     }
-    let refused = by_account(&refused_today(services, operator).await?);
+    let refused = by_account(&refused_today(&services, operator).await?);
     sort(&mut accounts, &refused, asked.text("sort"));
     let found = accounts.len();
     let last = found.div_ceil(LIMIT).max(1);
@@ -153,7 +141,7 @@ async fn answer(
         address: asked.with(PATH, &kept, ("page", &number.to_string())),
     };
     let shown = AccountsPage {
-        frame: Frame::new(&signed.operator, Section::Accounts),
+        frame: signed.frame(Section::Accounts),
         next: asked.next(PATH, listed.next.as_ref()),
         accounts: accounts.into_iter().skip((this - 1) * LIMIT).take(LIMIT).collect(),
         refused,
@@ -161,16 +149,44 @@ async fn answer(
         found,
         pages: (1..=last).map(link).collect(),
         asked,
-        form,
-        complaint,
     };
-    Ok(page(&shown, shown.complaint.as_ref()))
+    Ok(page(&shown, None))
+}
+
+#[derive(Template)]
+#[template(path = "export.html")]
+struct ExportPage {
+    frame: Frame,
+}
+
+/// Asks for the period of a file of all histories.
+pub async fn ask_to_export(signed: Signed) -> Response {
+    page(&ExportPage { frame: signed.frame(Section::Accounts) }, None)
+}
+
+#[derive(Template)]
+#[template(path = "new_account.html")]
+struct NewAccountPage {
+    frame: Frame,
+    form: Form,
+    complaint: Option<Complaint>,
+}
+
+impl NewAccountPage {
+    /// Whether no limit has to be typed as well.
+    fn needs_limits(&self) -> bool {
+        true
+    }
+}
+
+pub async fn ask_to_create(signed: Signed) -> Response {
+    let frame = signed.frame(Section::Accounts);
+    page(&NewAccountPage { frame, form: Form::default(), complaint: None }, None)
 }
 
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
-    asked: QueryParams,
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
@@ -184,6 +200,10 @@ pub async fn create(
     };
     match created {
         Ok(view) => Ok(see(&format!("/dashboard/accounts/{}?made=1", view.account.id))),
-        Err(error) => answer(&services, &signed, asked, form, Some(Complaint::of(error)?)).await,
+        Err(error) => {
+            let (frame, complaint) = (signed.frame(Section::Accounts), Some(Complaint::of(error)?));
+            let shown = NewAccountPage { frame, form, complaint };
+            Ok(page(&shown, shown.complaint.as_ref()))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Who changed what: the record as a page and as a file.
+//! The audit log as a page and as a file.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use purser_model::{
 };
 use purser_service::{ExplorerUrl, Services};
 
+use super::days::{Day, by_day};
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};
 use super::session::Signed;
@@ -27,7 +28,7 @@ const OTHERS: [&str; 5] = ["action_id", "action", "key_id", "since", "until"];
 #[template(path = "actions.html")]
 struct ActionsPage {
     frame: Frame,
-    actions: Vec<ListedAction>,
+    days: Vec<Day<ListedAction>>,
     names: Names,
     /// Where transactions are shown; `None`: the network is not served any more.
     explorer: Option<ExplorerUrl>,
@@ -92,11 +93,11 @@ pub async fn show(
     let of_object = object_id.as_ref().map_or_else(String::new, ActionWord::to_string);
     let file = |ending| asked.with(&format!("{PATH}.{ending}"), &OTHERS, ("object_id", &of_object));
     let shown = ActionsPage {
-        frame: Frame::new(&signed.operator, Section::Actions),
+        frame: signed.frame(Section::Actions),
         next: asked.next(PATH, listed.next.as_ref()),
         csv: file("csv"),
         xlsx: file("xlsx"),
-        actions: listed.items,
+        days: by_day(listed.items, |listed| listed.action.created_at, listed.next.is_some()),
         names,
         explorer: services.actions.explorer(&signed.operator).ok(),
         asked,

@@ -20,6 +20,8 @@ use super::which::{Unclear, which};
 
 const LIMIT: u32 = 50;
 const PATH: &str = "/dashboard/approvals";
+/// Every state, in the address of the list.
+const ANY: &str = "any";
 
 #[derive(Template)]
 #[template(path = "approvals.html")]
@@ -28,6 +30,8 @@ struct ApprovalsPage {
     approvals: Vec<TransferView>,
     names: Names,
     asked: QueryParams,
+    /// The list as it opens: what waits, and nothing else.
+    is_waiting: bool,
     /// The filter by account may mean several, or none: nothing is listed then.
     unclear: Option<Unclear>,
     next: Option<String>,
@@ -40,7 +44,12 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let which = which(&services, &signed, &asked, ("account_id", PATH, &["state"])).await?;
     let (account, unclear) = which.parts();
-    let filter = ApprovalFilter { account, state: asked.read("state")? };
+    let state = match asked.given("state") {
+        None => Some(ApprovalState::Pending),
+        Some(ANY) => None,
+        Some(_) => asked.read("state")?,
+    };
+    let filter = ApprovalFilter { account, state };
     let bound = filter.text(signed.operator.id);
     let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
@@ -48,10 +57,12 @@ pub async fn show(
         Some(_) => Page { items: Vec::new(), next: None },
         None => services.approvals.list(&signed.principal, filter, request).await?,
     };
-    let frame = Frame::new(&signed.operator, Section::Approvals);
+    let frame = signed.frame(Section::Approvals);
     let next = asked.next(PATH, approvals.next.as_ref());
     let names = named(&approvals.items).named(&services, &signed.operator).await?;
-    Ok(page(&ApprovalsPage { frame, approvals: approvals.items, names, asked, unclear, next }, None))
+    let is_waiting = state == Some(ApprovalState::Pending);
+    let shown = ApprovalsPage { frame, approvals: approvals.items, names, asked, is_waiting, unclear, next };
+    Ok(page(&shown, None))
 }
 
 #[derive(Template)]
@@ -75,10 +86,10 @@ pub async fn one(
     PageId(id): PageId<TransferId>,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let notice = asked.given("rejected").map(|_| "The transfer is rejected.".to_owned());
+    let notice = asked.given("rejected").map(|_| "The payment was rejected.".to_owned());
     let approval = services.approvals.get(&signed.principal, id).await?;
     let names = named(std::slice::from_ref(&approval.transfer)).named(&services, &signed.operator).await?;
-    let frame = Frame::new(&signed.operator, Section::Approvals).with_notice(notice);
+    let frame = signed.frame(Section::Approvals).with_notice(notice);
     Ok(page(&ApprovalPage { frame, approval, names }, None))
 }
 

@@ -19,9 +19,10 @@ use purser_service::{ForApprover, LinkedApproval, ServiceError, Services};
 use serde::{Deserialize, Serialize};
 
 use super::Desk;
+use super::names::{Names, Shown};
 use super::page::{PageError, page};
 use super::qr::QrCode;
-use super::text::filters;
+use super::text::{filters, short_text};
 
 /// A wallet's request names one account.
 const BODY_BYTES_MAX: usize = 1_024;
@@ -40,10 +41,29 @@ pub(super) fn routes() -> Router<Desk> {
 #[template(path = "approve.html")]
 struct ApprovePage {
     linked: LinkedApproval,
+    /// Of the payee, if it is the operator's own account.
+    names: Names,
     /// Of the link for a wallet, while an approver can approve it.
     code: Option<QrCode>,
     /// What the code says.
     link: String,
+}
+
+impl ApprovePage {
+    fn verb(&self) -> &'static str {
+        match self.linked.view.transfer.state {
+            TransferState::PendingApproval(_) => "wants to pay",
+            TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. } => "is paying",
+            TransferState::Settled(_) => "paid",
+            TransferState::Failed(_) | TransferState::Rejected(_) => "wanted to pay",
+        }
+    }
+
+    /// The payee, to be recognized. The whole address is what one compares.
+    fn short_payee(&self) -> String {
+        let to = &self.linked.view.transfer.request.to;
+        short_text(&self.linked.asked.map_or_else(|| to.text(), |asked| asked.terms.payee.to_string()))
+    }
 }
 
 async fn show(
@@ -58,7 +78,10 @@ async fn show(
     let target: String = url::form_urlencoded::byte_serialize(format!("{page_url}/pay").as_bytes()).collect();
     let link = format!("solana:{target}");
     let code = can_be_approved.then(|| QrCode::of(&link));
-    let mut answer = page(&ApprovePage { linked, code, link }, None);
+    let mut shown = Shown::default();
+    shown.recipient(&linked.view.transfer.request.to);
+    let names = shown.named(&services, &linked.operator).await?;
+    let mut answer = page(&ApprovePage { linked, names, code, link }, None);
     // The link is a secret of sorts: neither searched for, nor told to others.
     let headers = answer.headers_mut();
     headers.insert("x-robots-tag", HeaderValue::from_static("noindex"));

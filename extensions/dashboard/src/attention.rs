@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use purser_model::{
-    AccountStatus, ActionFilter, ActionId, ActionOutcome, ApprovalFilter, ApprovalState, HaltScope, Limit,
-    ListedAction, Timestamp, UsdcAmount, Webhook, WebhookStatus, has_no_limit,
+    AccountStatus, ActionFilter, ActionId, ActionOutcome, Address, ApprovalFilter, ApprovalState, HaltScope,
+    Limit, ListedAction, OpenDefence, Timestamp, UsdcAmount, Webhook, WebhookStatus, has_no_limit, usdc_text,
 };
 use purser_service::{
     APPROVAL_OLD, AccountView, BudgetView, Condition, Part, Report, SeenBudget, ServiceError, Services,
-    is_near,
+    Severity, is_near,
 };
 
 use super::page::first_page;
 use super::session::Signed;
-use super::text::{moment_text, usdc_text};
+use super::text::moment_text;
 
 /// How many accounts and webhooks are checked: as many accounts as an operator may have, unless its quota was raised.
 pub const LOOKED_AT: u32 = 1_000;
@@ -32,11 +32,73 @@ pub struct Attention {
     /// The moment that ends the sentence.
     pub at: Option<Timestamp>,
     pub link: Option<String>,
+    /// What to type about it.
+    pub command: Option<String>,
+    /// Shown in red and before the others of its severity.
+    pub is_severe: bool,
 }
 
 impl Attention {
     fn new(condition: Condition, what: String) -> Self {
-        Self { condition, what, at: None, link: None }
+        let is_severe = condition.is_urgent() || condition == Condition::AccountUnlimited;
+        Self { condition, what, at: None, link: None, command: None, is_severe }
+    }
+
+    fn of_defence(defence: &OpenDefence, operator: &Address) -> Self {
+        let (what, mend) = (defence.in_words(), defence.mend(operator));
+        match defence {
+            OpenDefence::NoLooseningDelay | OpenDefence::NoGuardian => {
+                let open = Self::new(Condition::DefenceOpen, what.to_owned());
+                Self { command: Some(mend), ..open }
+            }
+            OpenDefence::AdminKeyHere(_) => {
+                let open = Self::new(Condition::DefenceOpen, format!("{what} Fix: {mend}."));
+                Self { is_severe: true, ..open }
+            }
+        }
+    }
+
+    /// A few words, where the sentence has the details.
+    pub fn title(&self) -> &'static str {
+        match self.condition {
+            Condition::DatabaseUnwell => "Database problem",
+            Condition::TaskEnded => "Part of the service stopped",
+            Condition::NodesUnwell => "Solana nodes do not answer",
+            Condition::ClockSkewed => "Clock is off",
+            Condition::WebsocketUnwell => "Websocket problem",
+            Condition::AuthorityRotated => "Keys do not match the chain",
+            Condition::FeePayerEmpty => "Out of SOL",
+            Condition::FeePayerLow => "Low on SOL",
+            Condition::SignerUnavailable => "A key cannot sign",
+            Condition::AccountsUnread => "State not known now",
+            Condition::OperatorHalted => "All accounts halted",
+            Condition::AccountHalted => "Account halted",
+            Condition::BudgetUsedUp => "Budget used up",
+            Condition::WebhookFailing => "Webhook failing",
+            Condition::EventsUndelivered => "Undelivered events",
+            Condition::ApprovalOld => "Payments wait for a long time",
+            Condition::BulkChangeCut => "Bulk change interrupted",
+            Condition::AccountNearCap => "Near the daily limit",
+            Condition::BudgetNearlyUsedUp => "Budget nearly used up",
+            Condition::AccountPaused => "Account paused",
+            Condition::BalanceLow => "Low balance",
+            Condition::AccountUnlimited => "No limit at all",
+            Condition::ApprovalWaits => "Payments wait for approval",
+            Condition::PolicyWaits => "Looser policy waits",
+            Condition::WebhookDisabled => "Webhook disabled",
+            Condition::DefenceOpen if self.is_severe => "Admin key on the server",
+            Condition::DefenceOpen => "Defence missing",
+        }
+    }
+
+    /// The most severe first.
+    fn rank(&self) -> u8 {
+        match self.condition.severity() {
+            Severity::Page => 0,
+            Severity::Note if self.is_severe => 1,
+            Severity::Ticket => 2,
+            Severity::Note => 3,
+        }
     }
 
     fn at(self, link: String) -> Self {
@@ -53,7 +115,7 @@ impl Attention {
 pub fn all_clear() -> String {
     let said = Condition::ALL.iter().map(|condition| condition.all_clear());
     let said: Vec<&str> = said.filter(|said| !said.is_empty()).collect();
-    format!("Nothing does: {}.", said.join(", "))
+    format!("Nothing needs attention: {}.", said.join(", "))
 }
 
 /// The conditions of one account.
@@ -155,10 +217,7 @@ pub async fn attention(
         Attention::new(Condition::FeePayerLow, what)
     }));
     let defences = services.signers.open_defences(operator).await;
-    found.extend(defences.into_iter().map(|defence| {
-        let what = format!("{} To mend it: {}", defence.in_words(), defence.mend(&operator.address));
-        Attention::new(Condition::DefenceOpen, what)
-    }));
+    found.extend(defences.iter().map(|defence| Attention::of_defence(defence, &operator.address)));
     // Where all are halted, no account's own state stops it.
     let concerns = Concern::ALL.into_iter().filter(|concern| !all_are_halted || *concern == Concern::Low);
     found.extend(concerns.flat_map(|concern| of_accounts(concern, accounts, &webhooks)));
@@ -185,7 +244,7 @@ pub async fn attention(
     found.extend(asked(services, signed).await?);
     found.extend(waiting(services, signed, accounts).await?);
     found.extend(cut(services, signed).await?);
-    found.sort_by_key(|attention| !attention.condition.is_urgent());
+    found.sort_by_key(Attention::rank);
     Ok(found)
 }
 
@@ -274,9 +333,9 @@ async fn asked(services: &Services, signed: &Signed) -> Result<Option<Attention>
     let is_old = since.is_some_and(|since| since.after(APPROVAL_OLD) <= services.transfers.now());
     let condition = if is_old { Condition::ApprovalOld } else { Condition::ApprovalWaits };
     let what = match (waiting.items.len(), waiting.next.is_some()) {
-        (_, true) => format!("More than {APPROVALS} payments wait for a person, the first of them until"),
-        (1, false) => "A payment waits for a person until".to_owned(),
-        (count, false) => format!("{count} payments wait for a person, the first of them until"),
+        (_, true) => format!("More than {APPROVALS} payments wait for approval, the first of them until"),
+        (1, false) => "A payment waits for approval until".to_owned(),
+        (count, false) => format!("{count} payments wait for approval, the first of them until"),
     };
     let link = "/dashboard/approvals?state=pending".to_owned();
     Ok(Some(Attention::new(condition, what).ending(first).at(link)))
@@ -342,7 +401,7 @@ pub async fn halt_of_all(
     let asked = asked.map(|asked| format!(", asked for by {asked}"));
     let seen = view.seen.as_ref().map(|seen| format!(", as of {}", moment_text(seen.at)));
     let said = format!(
-        "Every account is halted by {}{}{}. Only the admin's wallet lets them pay again: anchor run resume-all.",
+        "Every account is halted by {}{}{}. Only the admin can resume them, with their own wallet: anchor run resume-all.",
         halt.by.in_words(),
         asked.unwrap_or_default(),
         seen.unwrap_or_default()

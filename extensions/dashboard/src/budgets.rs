@@ -57,7 +57,7 @@ pub async fn show(
         Err(error) => return Err(error.into()),
     };
     let shown = BudgetsPage {
-        frame: Frame::new(&signed.operator, Section::Accounts),
+        frame: signed.frame(Section::Accounts),
         free: budgets.items.last().map_or(1, |last| last.number.saturating_add(1)),
         next: asked.next(PATH, budgets.next.as_ref()),
         budgets: budgets.items,
@@ -169,7 +169,7 @@ async fn answer(
     let named = |view: &AccountView| view.budget.or_else(|| view.seen.as_ref().and_then(|seen| seen.budget));
     accounts.retain(|view| named(view) == Some(budget.id));
     let shown = BudgetPage {
-        frame: Frame::new(&signed.operator, Section::Accounts).with_notice(notice),
+        frame: signed.frame(Section::Accounts).with_notice(notice),
         budget,
         seen_at,
         accounts,
@@ -221,10 +221,8 @@ async fn carry_out(
     let row = |field, before, after| FieldChange { field, before, after };
     let day = |caps: &Caps| limit_text(Limit::AtMost(caps.max_daily_spend));
     let month = |caps: &Caps| month_text(caps.max_30_day_spend);
-    let rows = [
-        row("Most in 24 hours", day(&before), day(&after)),
-        row("Most in 30 days", month(&before), month(&after)),
-    ];
+    let rows =
+        [row("Daily limit", day(&before), day(&after)), row("30-day limit", month(&before), month(&after))];
     let waits = waits.map(waits_in_words);
     Ok(CapsOutcome::Compared(ComparedCaps { caps, is_anew: is_confirmed, rows, waits }))
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use purser_model::{AccountId, Principal, Timestamp, UsdcAmount};
+use purser_model::{AccountId, Principal, Timestamp, UsdcAmount, usdc_text};
 use purser_service::{ServiceError, Services};
 
-use super::text::{moment_text, usdc_text};
+use super::text::moment_text;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -18,6 +18,8 @@ const STEP: u64 = 12;
 /// Bars from the oldest to the newest.
 pub struct Chart {
     pub title: &'static str,
+    /// Where the time axis begins.
+    pub from: &'static str,
     pub bars: Vec<Bar>,
     pub total: UsdcAmount,
     /// Whether the sums are partial because there were too many entries.
@@ -42,13 +44,13 @@ impl Chart {
     ) -> Result<[Self; 2], ServiceError> {
         let spending = services.history.spending(principal, id, now.before(DAY * 30), ENTRIES).await?;
         Ok([
-            Self::new("Spent in 24 hours", &spending, now, HOUR, 24),
-            Self::new("Spent in 30 days", &spending, now, DAY, 30),
+            Self::new(("Spent in 24 hours", "24 h ago"), &spending, now, HOUR, 24),
+            Self::new(("Spent in 30 days", "30 days ago"), &spending, now, DAY, 30),
         ])
     }
 
     fn new(
-        title: &'static str,
+        (title, from): (&'static str, &'static str),
         spending: &[(Timestamp, UsdcAmount)],
         now: Timestamp,
         span: Duration,
@@ -71,7 +73,12 @@ impl Chart {
             let label = format!("{} USDC from {}", usdc_text(spent), moment_text(now.before(span * ago)));
             Bar { spent, x: index as u64 * STEP, y: HEIGHT - height, height, label }
         });
-        Self { title, bars: bars.collect(), total, is_partial: spending.len() >= ENTRIES as usize }
+        Self { title, from, bars: bars.collect(), total, is_partial: spending.len() >= ENTRIES as usize }
+    }
+
+    /// The values beside the grid lines, from the top.
+    pub fn axis(&self) -> [UsdcAmount; 3] {
+        axis(self.bars.iter().map(|bar| bar.spent).max().unwrap_or_default())
     }
 
     /// The alternative text.
@@ -82,6 +89,20 @@ impl Chart {
 
     pub fn width(&self) -> u64 {
         self.bars.len() as u64 * STEP
+    }
+}
+
+/// The values beside three grid lines: of the highest bar, half of it, and nothing.
+pub fn axis(most: UsdcAmount) -> [UsdcAmount; 3] {
+    [most, to_cents(UsdcAmount::from_micros(most.micros() / 2)), UsdcAmount::ZERO]
+}
+
+/// Down to whole cents, unless that is nothing: for values that only orient.
+pub fn to_cents(amount: UsdcAmount) -> UsdcAmount {
+    const CENT: u64 = 10_000;
+    match amount.micros() {
+        0..CENT => amount,
+        micros => UsdcAmount::from_micros(micros - micros % CENT),
     }
 }
 
@@ -96,7 +117,7 @@ mod tests {
         let spending = spending.iter().map(|(ago, usdc)| {
             (Timestamp::from_unix_seconds(NOW - ago), UsdcAmount::from_micros(usdc * 1_000_000))
         });
-        Chart::new("Spent", &spending.collect::<Vec<_>>(), now, HOUR, 24)
+        Chart::new(("Spent", "24 h ago"), &spending.collect::<Vec<_>>(), now, HOUR, 24)
     }
 
     #[test]
@@ -121,6 +142,16 @@ mod tests {
         let shape = |index: usize| (chart.bars[index].y, chart.bars[index].height);
         assert_eq!([shape(23), shape(22), shape(21), shape(20)], [(0, 120), (60, 60), (118, 2), (120, 0)]);
         assert_eq!((chart.bars[23].x, chart.width()), (23 * STEP, 24 * STEP));
+    }
+
+    #[test]
+    fn values_beside_the_grid_are_the_highest_bar_and_its_half_in_whole_cents() {
+        for (most, half) in
+            [(55_750_000, 27_870_000), (3, 1), (19_999, 9_999), (0, 0), (u64::MAX, 9_223_372_036_854_770_000)]
+        {
+            let beside = axis(UsdcAmount::from_micros(most)).map(UsdcAmount::micros);
+            assert_eq!(beside, [most, half, 0]);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use purser_model::{
 use purser_service::{AccountView, EntryView, Services};
 
 use super::names::{Names, Shown};
-use super::page::{Frame, PageError, PageId, QueryParams, Section, page};
+use super::page::{Frame, PageError, PageId, QueryParams, Section, Tab, page};
 use super::session::Signed;
 use super::text::filters;
 
@@ -27,6 +27,7 @@ const SEARCHED_TOGETHER: u32 = 250;
 #[template(path = "history.html")]
 struct HistoryPage {
     frame: Frame,
+    tab: Tab,
     view: AccountView,
     entries: Vec<EntryView>,
     names: Names,
@@ -78,10 +79,13 @@ pub async fn show(
     }
     let names = named(&listed.items).named(&services, &signed.operator).await?;
     let (entries, next) = (listed.items, asked.next(&path, listed.next.as_ref()));
-    let frame = Frame::new(&signed.operator, Section::Accounts);
+    let frame = signed.frame(Section::Accounts);
     let file = |ending| asked.same(&format!("{path}.{ending}"), &["status", "type", "since", "until"]);
     let (csv, xlsx) = (file("csv"), file("xlsx"));
-    Ok(page(&HistoryPage { frame, view, entries, names, asked, searched, next, csv, xlsx }, None))
+    Ok(page(
+        &HistoryPage { frame, tab: Tab::History, view, entries, names, asked, searched, next, csv, xlsx },
+        None,
+    ))
 }
 
 /// Whose names entries are shown with.

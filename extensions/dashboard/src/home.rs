@@ -15,7 +15,7 @@ use super::attention::{Attention, HaltOfAll, LOOKED_AT, all_clear, attention, ca
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page, see};
 use super::session::Signed;
-use super::spending::{RefusedToday, Stack, by_account, refused_today};
+use super::spending::{RefusedToday, Stack, by_account, refused_since_yesterday, refused_today};
 use super::system::System;
 use super::text::filters;
 
@@ -33,6 +33,8 @@ struct HomePage {
     all_clear: String,
     stack: Stack,
     refused_today: RefusedToday,
+    /// How many were refused the day before.
+    refused_yesterday: u64,
     system: System,
     /// Those that spent the most in 24 hours.
     accounts: Vec<AccountView>,
@@ -120,24 +122,27 @@ pub async fn show(
     let report = services.health.report().await;
     let halt = halt_of_all(&services, &signed, &accounts).await?;
     let attention = attention(&services, &signed, &accounts, &report, halt.is_some()).await?;
-    let (stack, refusals) = tokio::try_join!(
+    let (stack, refusals, since_yesterday) = tokio::try_join!(
         Stack::of_operator(&services, operator, asked.text("days") == "30", &accounts),
-        refused_today(&services, operator)
+        refused_today(&services, operator),
+        refused_since_yesterday(&services, operator)
     )?;
+    let refused_today = RefusedToday::of(&refusals, services.transfers.today());
     // Once the chain shows it, it is said as long as it lasts.
     let stopped = asked.given("stopped").filter(|_| halt.is_none()).map(|_| {
-        "Every account is stopped. Only the admin's wallet lets them pay again (anchor run resume-all)."
+        "Every account is stopped. Only the admin can let them pay again, with their own wallet (anchor run resume-all)."
             .to_owned()
     });
     let shown = HomePage {
-        frame: Frame::new(operator, Section::Home).with_notice(stopped),
+        frame: signed.frame(Section::Home).with_notice(stopped),
         sums: Sums::over(&accounts),
         halt,
         attention,
         all_clear: all_clear(),
         stack,
         refused: by_account(&refusals),
-        refused_today: RefusedToday::of(&refusals, services.transfers.today()),
+        refused_yesterday: since_yesterday.saturating_sub(refused_today.total),
+        refused_today,
         system: System::of(&services, operator.network, &report),
         more: listed.next.is_some(),
         accounts: top_spenders(accounts),
@@ -177,7 +182,7 @@ async fn stop_page(
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let count = services.accounts.count(&signed.operator).await.ok();
-    let frame = Frame::new(&signed.operator, Section::Home);
+    let frame = signed.frame(Section::Home);
     let shown = StopPage { frame, count, complaint };
     Ok(page(&shown, shown.complaint.as_ref()))
 }
@@ -192,7 +197,7 @@ pub async fn ask_to_stop(
     match work(&services, &signed, name).await? {
         FormWork::Done(answer) => Ok(answer),
         FormWork::Running => Ok(ProgressPage {
-            frame: Frame::new(&signed.operator, Section::Home),
+            frame: signed.frame(Section::Home),
             title: "Stopping all accounts",
             words: "The chain has not confirmed it yet. It goes on if you leave this page.".to_owned(),
             done: None,

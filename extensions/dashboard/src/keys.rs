@@ -46,6 +46,18 @@ struct KeysPage {
     complaint: Option<Complaint>,
 }
 
+/// What a key with this scope may do.
+const fn about(scope: &Scope) -> &'static str {
+    match scope {
+        Scope::Read => "Reads everything, changes nothing.",
+        Scope::Pay => "Makes and previews payments, within each account's policy.",
+        Scope::Policy => "Changes and pauses policies, drops looser ones that wait.",
+        Scope::Halt => "Halts accounts. Only the admin can resume them.",
+        Scope::RejectApprovals => "Rejects payments that wait. No API key approves one.",
+        Scope::Admin => "All of these, and accounts, webhooks and API keys.",
+    }
+}
+
 impl KeysPage {
     fn is_chosen(&self, scope: &Scope) -> bool {
         self.form.all("scopes").any(|chosen| chosen == scope.as_str())
@@ -113,7 +125,7 @@ async fn answer(
     let mut shown = Shown::default();
     listed.items.iter().filter_map(|key| key.made_by).for_each(|maker| shown.key(maker));
     let shown = KeysPage {
-        frame: Frame::new(&signed.operator, Section::Keys).with_notice(notice),
+        frame: signed.frame(Section::Keys).with_notice(notice),
         revocable: revocable(services, signed, &listed.items).await?,
         names: shown.named(services, &signed.operator).await?,
         next: QueryParams::default().next(PATH, listed.next.as_ref()),
@@ -153,7 +165,7 @@ pub async fn create(
     };
     match made {
         Ok(new) => {
-            let frame = Frame::new(&signed.operator, Section::Keys);
+            let frame = signed.frame(Section::Keys);
             Ok(shown_once(page(&OperatorKeyPage { frame, new }, None)))
         }
         Err(error) => {

@@ -10,7 +10,9 @@ mod approve;
 mod assets;
 mod attention;
 mod budgets;
+mod changes;
 mod chart;
+mod days;
 mod form;
 mod history;
 mod home;
@@ -75,17 +77,20 @@ pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))
         .route("/dashboard/accounts", get(accounts::show).post(accounts::create))
+        .route("/dashboard/accounts/new", get(accounts::ask_to_create))
+        .route("/dashboard/accounts/export", get(accounts::ask_to_export))
         .route("/dashboard/accounts/change", get(many::show).post(many::look))
         .route("/dashboard/accounts/change/policy", get(many::progress).post(many::change_policies))
         .route("/dashboard/accounts/change/halt", get(many::progress).post(many::halt))
         .route("/dashboard/accounts/{id}", get(account::show))
+        .route("/dashboard/accounts/{id}/settings", get(account::show_settings))
         .route("/dashboard/accounts/{id}/tags", post(account::change_tags))
         .route("/dashboard/accounts/{id}/pause", post(account::pause))
         .route("/dashboard/accounts/{id}/halt", post(account::halt))
         .route("/dashboard/accounts/{id}/policy", get(policy::show).post(policy::change))
         .route("/dashboard/accounts/{id}/policy/drop", post(account::drop_pending))
         .route("/dashboard/accounts/{id}/policy/versions", get(policy::versions))
-        .route("/dashboard/accounts/{id}/keys", post(account::create_key))
+        .route("/dashboard/accounts/{id}/keys", get(account::show_keys).post(account::create_key))
         .route("/dashboard/accounts/{id}/keys/revoke", post(account::revoke_key))
         .route("/dashboard/accounts/{id}/history", get(history::show))
         .route("/dashboard/accounts/{id}/history.csv", get(history::file))

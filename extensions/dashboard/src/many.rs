@@ -107,7 +107,7 @@ fn changes(
     let month = |rules: &RulesInForce| month_text(rules.bounds.max_30_day_spend);
     let budget = |rules: &RulesInForce| budgets.text(rules.bounds.budget.map(BudgetId));
     let halted = |rules: &RulesInForce| if rules.is_halted { "Yes" } else { "No" }.to_owned();
-    rows.push(("Most in 30 days", month(before), month(after)));
+    rows.push(("30-day limit", month(before), month(after)));
     rows.push(("Budget", budget(before), budget(after)));
     rows.push(("Halted", halted(before), halted(after)));
     rows.retain(|(_, before, after)| before != after);
@@ -188,7 +188,7 @@ fn answer(
     shown: Option<ShownChange>,
     complaint: Option<Complaint>,
 ) -> Response {
-    let frame = Frame::new(&signed.operator, Section::Accounts);
+    let frame = signed.frame(Section::Accounts);
     let shown = ManyPage { frame, budgets, form, shown, complaint };
     page(&shown, shown.complaint.as_ref())
 }
@@ -222,7 +222,7 @@ async fn look_at(
     let row = |one: &Compared| match &one.planned.will {
         Ok(Will::Apply) => Row::of(one, "changes", budgets),
         Ok(Will::Wait) => Row::of(one, "waits", budgets),
-        Ok(Will::BeUnchanged) => Row::of(one, "is so already", budgets),
+        Ok(Will::BeUnchanged) => Row::of(one, "no change needed", budgets),
         Err(error) => Row::of(one, "failed", budgets).failed(error),
     };
     let refused = all.iter().filter_map(|one| one.planned.will.clone().err());
@@ -303,7 +303,7 @@ async fn carry_out(
     let rows: Vec<Row> = changed.iter().map(|one| done(one, &budgets)).collect();
     let count = |outcome| rows.iter().filter(|row| row.outcome == outcome).count();
     let (has_changed, waiting, failed) = (count("changed"), count("waits"), count("failed"));
-    let frame = Frame::new(operator, Section::Accounts);
+    let frame = signed.frame(Section::Accounts);
     let shown = page(&DonePage { frame, changed: has_changed, waiting, failed, rows }, None);
     Ok((Extension(HasChanged(true)), shown).into_response())
 }
@@ -313,7 +313,7 @@ fn done(Changed { compared, done }: &Changed, budgets: &KnownBudgets) -> Row {
     match done {
         Ok(ManyDone::Applied { .. }) => row("changed"),
         Ok(ManyDone::Waits { effective_at }) => Row { at: *effective_at, ..row("waits") },
-        Ok(ManyDone::Unchanged) => row("is so already"),
+        Ok(ManyDone::Unchanged) => row("no change needed"),
         Err(error) => row("failed").failed(error),
     }
 }
@@ -383,7 +383,7 @@ pub async fn progress(
     match work(&services, &signed, name).await? {
         FormWork::Done(answer) => Ok(answer),
         FormWork::Running => Ok(ProgressPage {
-            frame: Frame::new(&signed.operator, Section::Accounts),
+            frame: signed.frame(Section::Accounts),
             title: "Changing many accounts",
             words: "The chain confirms one account after the other. It goes on if you leave this page."
                 .to_owned(),

@@ -14,6 +14,9 @@ use ulid::Ulid;
 
 use super::text::{moment_of, picked};
 
+/// How many payments that wait for approval are counted for the navigation.
+pub const WAITING_COUNTED: u32 = 100;
+
 /// The section of the navigation that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
@@ -26,6 +29,23 @@ pub enum Section {
     Actions,
 }
 
+/// The pages of one account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    Overview,
+    Keys,
+    History,
+    Settings,
+}
+
+/// Each with its words and the end of its address.
+pub const ACCOUNT_TABS: [(Tab, &str, &str); 4] = [
+    (Tab::Overview, "Overview", ""),
+    (Tab::Keys, "Keys", "/keys"),
+    (Tab::History, "History", "/history"),
+    (Tab::Settings, "Settings", "/settings"),
+];
+
 /// The frame around every page.
 pub struct Frame {
     pub operator: Operator,
@@ -34,11 +54,22 @@ pub struct Frame {
     pub once: Ulid,
     /// A notice of what was just done.
     pub notice: Option<String>,
+    /// How many payments wait for approval, for the navigation.
+    waiting: u32,
 }
 
 impl Frame {
-    pub fn new(operator: &Operator, section: Section) -> Self {
-        Self { operator: operator.clone(), section, once: Ulid::generate(), notice: None }
+    pub fn new(operator: &Operator, section: Section, waiting: u32) -> Self {
+        Self { operator: operator.clone(), section, once: Ulid::generate(), notice: None, waiting }
+    }
+
+    /// The count beside Approvals, unless nothing waits.
+    pub fn waiting(&self) -> Option<String> {
+        match self.waiting {
+            0 => None,
+            count if count >= WAITING_COUNTED => Some(format!("{WAITING_COUNTED}+")),
+            count => Some(count.to_string()),
+        }
     }
 
     pub fn with_notice(self, notice: Option<String>) -> Self {

@@ -219,7 +219,7 @@ async fn new_page(
     name: String,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
-    let frame = Frame::new(&signed.operator, Section::Keys);
+    let frame = signed.frame(Section::Keys);
     let show = |step| {
         let shown = NewPasskeyPage { frame, step, name, complaint };
         page(&shown, shown.complaint.as_ref())

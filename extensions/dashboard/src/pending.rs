@@ -59,7 +59,7 @@ pub async fn show(
     }
     let notice = asked.given("dropped").map(|_| "The pending policy was dropped.".to_owned());
     let shown = PendingPage {
-        frame: Frame::new(operator, Section::Approvals).with_notice(notice),
+        frame: signed.frame(Section::Approvals).with_notice(notice),
         is_partial: waiting.len() >= LISTED as usize,
         names: shown.named(&services, operator).await?,
         waiting,

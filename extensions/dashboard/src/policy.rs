@@ -24,6 +24,8 @@ use super::session::Signed;
 use super::text::{filters, limit_text, typed_text};
 
 const VERSIONS: u32 = 25;
+/// The name of the allowlist among the fields of a policy.
+pub const PAYEES: &str = "Who may be paid";
 
 #[derive(Template)]
 #[template(path = "policy.html")]
@@ -49,6 +51,18 @@ struct Compared {
     waits: Option<u32>,
     /// It changes what binds the account beside its policy, which does not wait.
     binds: bool,
+}
+
+impl PolicyPage {
+    /// An empty limit is none.
+    fn needs_limits(&self) -> bool {
+        false
+    }
+
+    /// The fields of the form, for the step that only confirms them.
+    fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.form.fields().filter(|(name, _)| !["step", "compared"].contains(name))
+    }
 }
 
 impl Compared {
@@ -87,7 +101,7 @@ impl FieldChange {
 pub fn compared_bounds(before: &BoundsView, after: &BoundsView, budgets: &KnownBudgets) -> [FieldChange; 2] {
     let row = |field, before, after| FieldChange { field, before, after };
     [
-        row("Most in 30 days", month_text(before.max_30_day_spend), month_text(after.max_30_day_spend)),
+        row("30-day limit", month_text(before.max_30_day_spend), month_text(after.max_30_day_spend)),
         row("Budget", budgets.text(before.budget), budgets.text(after.budget)),
     ]
 }
@@ -107,9 +121,9 @@ pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
         Some(lines) => lines,
     };
     [
-        ("Most per transfer", limit_text(policy.max_single_transfer)),
-        ("Most in 24 hours", limit_text(policy.max_daily_spend)),
-        ("Who may be paid", allowed),
+        ("Limit per payment", limit_text(policy.max_single_transfer)),
+        ("Daily limit", limit_text(policy.max_daily_spend)),
+        (PAYEES, allowed),
         ("Memo needed", yes(policy.require_memo)),
         ("Paused", yes(policy.paused)),
     ]
@@ -166,13 +180,20 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
     PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
 }
 
-/// The policy of a new account.
+/// The policy of a new account. Having no limit, or paying anyone, is said and never left out.
 pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
-    let fields = Value::Object(policy_fields(form)?).to_string();
+    let mut fields = policy_fields(form)?;
+    for name in ["max_single_transfer", "max_daily_spend"] {
+        match form.text(name) {
+            "" => return Err(Invalid::new(name, "must be an amount, or `none` for no limit")),
+            "none" => _ = fields.insert(name.to_owned(), Value::Null),
+            _ => {}
+        }
+    }
     if form.given("allowed").is_none() {
         return Err(Invalid::new("allowed_counterparties", "must be chosen: anyone, or only those below"));
     }
-    PolicyUpdate::from_json(fields.as_bytes())
+    PolicyUpdate::from_json(Value::Object(fields).to_string().as_bytes())
 }
 
 /// Stands for the version, the fields that a form was compared with, and what bound the account beside its policy then, which has no
@@ -293,7 +314,7 @@ async fn answer(
         PolicyAnswer::Refused { complaint, is_for_admin } => (None, Some(complaint), is_for_admin),
     };
     let shown = PolicyPage {
-        frame: Frame::new(&signed.operator, Section::Accounts),
+        frame: signed.frame(Section::Accounts),
         budgets: KnownBudgets::of(services, &signed.operator).await,
         command: command(&form, &view).filter(|_| is_for_admin),
         view,
@@ -304,14 +325,17 @@ async fn answer(
     Ok(page(&shown, shown.complaint.as_ref()))
 }
 
-/// Shows what the change would do, and carries it out once exactly that was confirmed. Enter in a field confirms too, so
-/// fields that nobody saw compared are compared and not applied.
+/// Shows what the change would do, and carries it out once exactly that was confirmed. Fields that nobody saw compared are
+/// compared and not applied.
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
+    if form.text("step") == "edit" {
+        return answer(&services, &signed, id, form, PolicyAnswer::Asked).await;
+    }
     match carry_out(&services, &signed, id, &form).await {
         Ok(FormOutcome::Done(response)) => Ok(response),
         Ok(FormOutcome::Compared(compared)) => {
@@ -400,7 +424,7 @@ pub async fn versions(
     versions.items.iter().filter_map(|one| one.asking.as_ref()).for_each(|asking| shown.key(asking.key_id));
     let names = shown.named(&services, &signed.operator).await?;
     let shown = VersionsPage {
-        frame: Frame::new(&signed.operator, Section::Accounts),
+        frame: signed.frame(Section::Accounts),
         id,
         next: asked.next(&format!("/dashboard/accounts/{id}/policy/versions"), versions.next.as_ref()),
         versions: versions.items,

@@ -19,7 +19,9 @@ use tracing::field::display;
 
 use super::Desk;
 use super::form::Form;
-use super::page::{Complaint, PageError, QueryParams, page, see, unauthorized};
+use super::page::{
+    Complaint, Frame, PageError, QueryParams, Section, WAITING_COUNTED, page, see, unauthorized,
+};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Over https. No other site, subdomains included, can set a cookie with this name.
@@ -31,8 +33,8 @@ const STEP_COOKIES: [&str; 2] = ["__Host-purser-passkey", "purser-passkey"];
 const HOME: &str = "/dashboard";
 
 const NO_KEY: &str = "This key is not valid: it is unknown, has expired or was revoked.";
-const OTHER_CELL: &str = "This key belongs to another cell of the service, whose dashboard has an address of its own. Whoever operates the \
-     service knows it.";
+const OTHER_CELL: &str = "This key belongs to another cell of the service, which has its own dashboard. Ask the people who run it for \
+     its address.";
 pub const OPEN_LINE: &str = "A key is not taken over plain http, where anybody on the way can read it. Reach this page over https, or \
      on the machine itself, through a tunnel for instance.";
 
@@ -43,6 +45,15 @@ pub struct Signed {
     pub principal: Principal,
     /// The session that asks.
     pub session: SessionId,
+    /// How many payments wait for approval, as far as they are counted.
+    pub waiting: u32,
+}
+
+impl Signed {
+    /// The frame of a page of this section.
+    pub fn frame(&self, section: Section) -> Frame {
+        Frame::new(&self.operator, section, self.waiting)
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Signed {
@@ -153,7 +164,7 @@ fn cookie_named(names: [&str; 2], reached: Reached, value: &str, more: &str) -> 
 
 /// Middleware of every page behind the sign-in.
 pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -> Response {
-    let signed = match signed(&desk, request.headers(), request.extensions()).await {
+    let mut signed = match signed(&desk, request.headers(), request.extensions()).await {
         Ok(signed) => signed,
         Err(ApiError::Service(ServiceError::Unauthorized(_))) => {
             let asked = request.uri().path_and_query().map_or(HOME, |path| path.as_str());
@@ -181,6 +192,11 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     if !signed.principal.scopes().have_one_of(needed) {
         let refusal = ServiceError::Forbidden(Forbidden::ScopeNeeded(needed));
         return PageError::from(ApiError::from(refusal)).into_response();
+    }
+    // A stop waits for nothing that it does not need, and without the count a page is as good.
+    if !is_stop {
+        let counted = desk.services.approvals.count_waiting(&signed.operator, WAITING_COUNTED).await;
+        signed.waiting = counted.unwrap_or_default();
     }
     let address = desk.guard.client_of(request.headers(), request.extensions());
     request.extensions_mut().insert(ClientAddress(address));
@@ -245,7 +261,7 @@ async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<S
     match desk.guard.look_up(&token.hash(), resumed).await? {
         principal @ Principal::Operator { .. } => {
             let session = SessionId::of(&token.hash());
-            Ok(Signed { operator: principal.operator().clone(), principal, session })
+            Ok(Signed { operator: principal.operator().clone(), principal, session, waiting: 0 })
         }
         Principal::Agent { .. } => Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded).into()),
     }

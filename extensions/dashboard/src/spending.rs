@@ -4,10 +4,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use purser_model::{AccountId, Operator, PaidInDay, Refusals, RejectionReason, Timestamp, UsdcAmount};
+use purser_model::{
+    AccountId, Operator, PaidInDay, Refusals, RejectionReason, Timestamp, UsdcAmount, usdc_text,
+};
 use purser_service::{AccountView, ServiceError, Services};
 
-use super::text::{spaced, usdc_text};
+use super::chart::{axis, to_cents};
+use super::days::{day_text, total};
+use super::text::reason_text;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many payments of a day, and how many refusals, are counted at most.
@@ -132,6 +136,16 @@ impl Stack {
         stack
     }
 
+    /// The values beside the grid lines, from the top.
+    pub fn axis(&self) -> [UsdcAmount; 3] {
+        axis(self.most)
+    }
+
+    /// What was paid in a day, in the mean.
+    pub fn mean(&self) -> UsdcAmount {
+        to_cents(UsdcAmount::from_micros(self.total.micros() / self.days.max(1)))
+    }
+
     /// The alternative text.
     pub fn description(&self) -> String {
         let shares = self.legend.iter().map(|share| format!("{}: {}", share.name, usdc_text(share.spent)));
@@ -144,21 +158,20 @@ impl Stack {
     }
 }
 
-fn total(amounts: impl Iterator<Item = UsdcAmount>) -> UsdcAmount {
-    amounts.fold(UsdcAmount::ZERO, UsdcAmount::saturating_add)
-}
-
 fn day_before(today: Timestamp, days: u64) -> Timestamp {
     today.before(Duration::from_secs(DAY.as_secs() * days))
-}
-
-fn day_text(day: Timestamp) -> String {
-    day.to_string().get(..10).unwrap_or_default().to_owned()
 }
 
 /// How many transfers of each account were refused today, for which reason.
 pub async fn refused_today(services: &Services, operator: &Operator) -> Result<Vec<Refusals>, ServiceError> {
     services.transfers.refusals(operator, services.transfers.today(), REFUSALS).await
+}
+
+/// How many transfers of all accounts were refused since the day before began.
+pub async fn refused_since_yesterday(services: &Services, operator: &Operator) -> Result<u64, ServiceError> {
+    let yesterday = day_before(services.transfers.today(), 1);
+    let refusals = services.transfers.refusals(operator, yesterday, REFUSALS).await?;
+    Ok(refusals.iter().map(|one| one.count).sum())
 }
 
 /// The same by account alone.
@@ -194,7 +207,7 @@ impl RefusedToday {
         }
         let since = super::text::picked(&today.to_string());
         let reasons = reasons.into_iter().map(|(reason, (count, accounts))| RefusedFor {
-            reason: spaced(reason.as_str()),
+            reason: reason_text(reason).to_owned(),
             count,
             accounts: accounts.len(),
             link: format!("/dashboard/transfers?status=rejected&reason={}&since={since}", reason.as_str()),

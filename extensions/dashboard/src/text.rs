@@ -2,22 +2,7 @@
 
 use askama::Values;
 use askama::filters::Safe;
-use purser_model::{Invalid, Limit, PaidToPayee, Timestamp, UsdcAmount};
-
-/// `1,234.50`: with as many decimals as needed, at least two.
-pub fn usdc_text(amount: UsdcAmount) -> String {
-    let text = amount.to_string();
-    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-    let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    let shown = fraction.trim_end_matches('0').len().max(2);
-    format!("{grouped}.{}", fraction.get(..shown).unwrap_or(fraction))
-}
+use purser_model::{Invalid, Limit, PaidToPayee, RejectionReason, Timestamp, UsdcAmount, usdc_text};
 
 /// `12.5`: as a person types it.
 pub fn typed_text(amount: UsdcAmount) -> String {
@@ -60,6 +45,33 @@ pub fn sol_text(lamports: u64) -> String {
 /// `single limit exceeded`: a word of ours, for people.
 pub fn spaced(word: &str) -> String {
     word.replace('_', " ")
+}
+
+/// Why policy refused a payment, in a few words.
+pub const fn reason_text(reason: RejectionReason) -> &'static str {
+    match reason {
+        RejectionReason::Halted => "halted",
+        RejectionReason::Paused => "paused",
+        RejectionReason::MemoRequired => "no memo",
+        RejectionReason::MemoTooLong => "memo too long",
+        RejectionReason::RecipientNotAllowed => "payee not allowed",
+        RejectionReason::SingleLimitExceeded => "over the limit per payment",
+        RejectionReason::DailyLimitExceeded => "over the daily limit",
+        RejectionReason::GrantRequired => "no grant",
+        RejectionReason::MonthLimitExceeded => "over the 30-day limit",
+        RejectionReason::BudgetExceeded => "over the budget",
+    }
+}
+
+/// `8cHk…Qz9f`: enough of an address or id to recognize it, too little to compare it.
+pub fn short_text(text: &str) -> String {
+    const SHOWN: usize = 4;
+    let count = text.chars().count();
+    if count <= 2 * SHOWN + 1 {
+        return text.to_owned();
+    }
+    let (first, last) = (text.chars().take(SHOWN), text.chars().skip(count - SHOWN));
+    first.chain(['\u{2026}']).chain(last).collect()
 }
 
 /// A moment as a date picker sends it, in UTC and without seconds if there are none; a day; or an RFC 3339 text.
@@ -111,6 +123,11 @@ pub mod filters {
         Ok(Safe(format!("<time class=\"exact\" datetime=\"{at}\" title=\"{text}\">{text}</time>")))
     }
 
+    /// A moment in UTC, also with the script: as wallets show it.
+    pub fn utc(at: &Timestamp, _: &dyn Values) -> askama::Result<String> {
+        Ok(moment_text(*at))
+    }
+
     /// What was paid to somebody, and when last.
     pub fn paid(paid: &PaidToPayee, values: &dyn Values) -> askama::Result<Safe<String>> {
         let text = paid_text(*paid);
@@ -125,6 +142,16 @@ pub mod filters {
         Ok(spaced(word))
     }
 
+    /// The ends of an address or id.
+    pub fn short(text: impl std::fmt::Display, _: &dyn Values) -> askama::Result<String> {
+        Ok(short_text(&text.to_string()))
+    }
+
+    /// Why policy refused, for people.
+    pub fn reason(reason: &RejectionReason, _: &dyn Values) -> askama::Result<&'static str> {
+        Ok(reason_text(*reason))
+    }
+
     /// Lamports, for people.
     pub fn sol(lamports: &u64, _: &dyn Values) -> askama::Result<String> {
         Ok(sol_text(*lamports))
@@ -134,21 +161,6 @@ pub mod filters {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_grouped_and_keep_every_digit() {
-        for (micros, text) in [
-            (0, "0.00"),
-            (1, "0.000001"),
-            (12_500_000, "12.50"),
-            (999_000_000, "999.00"),
-            (1_000_000_000, "1,000.00"),
-            (1_234_567_891_230_000, "1,234,567,891.23"),
-            (u64::MAX, "18,446,744,073,709.551615"),
-        ] {
-            assert_eq!(usdc_text(UsdcAmount::from_micros(micros)), text);
-        }
-    }
 
     #[test]
     fn what_was_paid_is_said_with_its_sum_and_its_bound() {
@@ -165,6 +177,22 @@ mod tests {
     fn amounts_are_filled_in_as_they_are_typed() {
         for (micros, text) in [(0, "0"), (1, "0.000001"), (12_500_000, "12.5"), (1_000_000_000, "1000")] {
             assert_eq!(typed_text(UsdcAmount::from_micros(micros)), text);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_known_by_their_ends_and_short_ones_stay() {
+        for (text, short) in [
+            ("8cHkF3ZsQz9f", "8cHk\u{2026}Qz9f"),
+            ("123456789", "123456789"),
+            ("1234567890", "1234\u{2026}7890"),
+            (
+                "\u{e4}\u{e4}\u{e4}\u{e4}xx\u{f6}\u{f6}\u{f6}\u{f6}",
+                "\u{e4}\u{e4}\u{e4}\u{e4}\u{2026}\u{f6}\u{f6}\u{f6}\u{f6}",
+            ),
+            ("", ""),
+        ] {
+            assert_eq!(short_text(text), short);
         }
     }
 

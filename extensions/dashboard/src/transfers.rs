@@ -9,15 +9,16 @@ use purser_api::web::ApiError;
 use purser_model::{
     AccountId, AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
     Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
-    TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, amount_from_text,
+    TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
 };
 use purser_service::{Preview, Services, TransferView};
 
+use super::days::{Day, by_day, total};
 use super::form::Form;
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
-use super::text::{filters, limit_text, spaced};
+use super::text::{filters, limit_text, reason_text, spaced};
 use super::which::{Unclear, which};
 
 const LIMIT: u32 = 50;
@@ -27,12 +28,21 @@ const PATH: &str = "/dashboard/transfers";
 #[template(path = "transfers.html")]
 struct TransfersPage {
     frame: Frame,
-    transfers: Vec<TransferView>,
+    days: Vec<Day<TransferView>>,
     names: Names,
     asked: QueryParams,
     /// The filter by account may mean several, or none: nothing is listed then.
     unclear: Option<Unclear>,
     next: Option<String>,
+}
+
+impl Day<TransferView> {
+    /// What was paid.
+    fn settled(&self) -> UsdcAmount {
+        let settled = self.entries.iter().map(|view| &view.transfer);
+        let settled = settled.filter(|transfer| transfer.state.status() == TransferStatus::Settled);
+        total(settled.map(|transfer| transfer.request.amount))
+    }
 }
 
 impl TransfersPage {
@@ -70,10 +80,11 @@ pub async fn show(
         Some(_) => Page { items: Vec::new(), next: None },
         None => services.transfers.list(&signed.principal, filter, request).await?,
     };
-    let frame = Frame::new(&signed.operator, Section::Transfers);
+    let frame = signed.frame(Section::Transfers);
     let next = asked.next(PATH, transfers.next.as_ref());
     let names = named(&transfers.items).named(&services, &signed.operator).await?;
-    Ok(page(&TransfersPage { frame, transfers: transfers.items, names, asked, unclear, next }, None))
+    let days = by_day(transfers.items, |view| view.transfer.created_at, next.is_some());
+    Ok(page(&TransfersPage { frame, days, names, asked, unclear, next }, None))
 }
 
 /// Whose names transfers are shown with.
@@ -90,15 +101,15 @@ pub fn named(transfers: &[TransferView]) -> Shown {
 /// Why it was refused, or what failed.
 fn why(view: &TransferView) -> Option<String> {
     let why = match &view.transfer.state {
-        TransferState::Rejected(rejection) => rejection.reason.as_str(),
-        TransferState::PendingApproval(wanted) => wanted.rejection.reason.as_str(),
-        TransferState::Failed(failure) => failure.code.as_str(),
+        TransferState::Rejected(rejection) => reason_text(rejection.reason).to_owned(),
+        TransferState::PendingApproval(wanted) => reason_text(wanted.rejection.reason).to_owned(),
+        TransferState::Failed(failure) => spaced(failure.code.as_str()),
         TransferState::Claimed
         | TransferState::Signed(_)
         | TransferState::Sent { .. }
         | TransferState::Settled(_) => return None,
     };
-    Some(spaced(why))
+    Some(why)
 }
 
 #[derive(Template)]
@@ -316,7 +327,7 @@ pub async fn one(
     };
     let policy = version.and_then(|version| version.policy);
     let names = named(std::slice::from_ref(&view)).named(&services, &signed.operator).await?;
-    let frame = Frame::new(&signed.operator, Section::Transfers);
+    let frame = signed.frame(Section::Transfers);
     Ok(page(&TransferPage { frame, view, names, policy }, None))
 }
 
@@ -350,7 +361,7 @@ impl From<Preview> for PreviewVerdict {
 
 pub async fn ask(signed: Signed, asked: QueryParams) -> Response {
     let form = Form::of(vec![("from", asked.given("from").unwrap_or_default().to_owned())]);
-    let frame = Frame::new(&signed.operator, Section::Transfers);
+    let frame = signed.frame(Section::Transfers);
     page(&PreviewPage { frame, form, verdict: None, complaint: None }, None)
 }
 
@@ -359,7 +370,7 @@ pub async fn preview(
     signed: Signed,
     form: Form,
 ) -> Result<Response, PageError> {
-    let frame = Frame::new(&signed.operator, Section::Transfers);
+    let frame = signed.frame(Section::Transfers);
     let (verdict, complaint) = match judge(&services, &signed, &form).await {
         Ok(preview) => (Some(PreviewVerdict::from(preview)), None),
         Err(error) => (None, Some(complaint_of(error)?)),

@@ -351,7 +351,7 @@ fn first_policy<'de, D: Deserializer<'de>>(json: D) -> Result<PolicyUpdate, D::E
 fn check_first(update: PolicyUpdate) -> Result<PolicyUpdate, Invalid> {
     let later = "is set once the account is there: PATCH its policy";
     let given = [
-        ("expected_version", update.expected_version.is_some(), "is of no use for a new account"),
+        ("expected_version", update.expected_version.is_some(), "cannot be set when creating an account"),
         ("max_30_day_spend", update.max_30_day_spend.is_some(), later),
         ("budget_id", update.budget.is_some(), later),
         ("reason", update.reason.is_some(), "is for changes of a policy"),

@@ -93,7 +93,7 @@ pub use purser_core::{
     KeyId, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans,
     RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer,
     Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
-    WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag,
+    WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag, usdc_text,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy};
 pub use quotas::{QuotaExceeded, Quotas};

@@ -60,13 +60,13 @@ impl OpenDefence {
     pub const fn in_words(&self) -> &'static str {
         match self {
             Self::NoLooseningDelay => {
-                "There is no loosening delay: a policy that allows more is in force at once, also one that a thief of the server sets."
+                "There is no loosening delay: a looser policy takes effect at once, even one set by someone who broke into the server."
             }
             Self::NoGuardian => {
-                "There is no guardian: nobody but the admin and this service can halt the accounts or drop a pending policy."
+                "There is no guardian: only the admin and this service can halt the accounts or drop a pending policy."
             }
             Self::AdminKeyHere(_) => {
-                "The admin's key lies on the server, beside the service's keys: whoever takes the server can withdraw everything."
+                "The admin's key lies on the server, beside the service's keys: someone who breaks into the server can withdraw everything."
             }
         }
     }

@@ -13,8 +13,8 @@ use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
-    Account, Address, ApprovalFilter, Cursor, GrantTerms, Invalid, Operator, Page, PageRequest, PaidToPayee,
-    Principal, Transfer, TransferId, TransferState,
+    Account, Address, ApprovalFilter, ApprovalState, Cursor, GrantTerms, Invalid, Operator, Page,
+    PageRequest, PaidToPayee, Principal, Transfer, TransferId, TransferState,
 };
 
 /// A transfer about which a person was asked.
@@ -89,6 +89,13 @@ impl Approvals {
         let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
         let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
         self.views.page(page).await
+    }
+
+    /// Counts the transfers of all accounts that wait for a person, up to `max`.
+    pub async fn count_waiting(&self, operator: &Operator, max: u32) -> Result<u32, ServiceError> {
+        let filter = ApprovalFilter { account: None, state: Some(ApprovalState::Pending) };
+        let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, None, max).await?;
+        Ok(u32::try_from(rows.len()).unwrap_or(max))
     }
 
     /// NotFound: no such transfer that the caller may see, or nobody was asked about it.

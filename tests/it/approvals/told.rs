@@ -71,7 +71,7 @@ async fn payment_names_the_wallet_that_approved_it_wherever_it_is_shown() {
 
     let browser = Browser::signed_in(&scene.app.base_url(), scene.operator.client.key()).await;
     let own = [format!("/dashboard/approvals/{id}"), format!("/dashboard/transfers/{id}")];
-    for page in own.iter().map(String::as_str).chain(["/dashboard/approvals"]) {
+    for page in own.iter().map(String::as_str).chain(["/dashboard/approvals?state=any"]) {
         browser.reads(page).await.has_status(200).says(&wallet).says(&grant);
     }
     let shown = scene.app.client().get(&page_of(&asked)).await.has_status(200);

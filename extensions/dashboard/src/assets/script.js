@@ -1,4 +1,5 @@
-// Enhancements: times as what has passed since, or is left until then, and a sign that a form is being sent. Every page works without them.
+// Enhancements: times as what has passed since, or is left until then, a sign that a form is being sent, and
+// buttons that copy. Every page works without them.
 "use strict";
 
 const two = (number) => String(number).padStart(2, "0");
@@ -46,6 +47,32 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
     const button = event.submitter ?? form.querySelector("button");
     if (button) button.textContent = form.dataset.busy;
   });
+}
+
+// Commands with a button that copies them, where the browser lets a page do that.
+for (const command of navigator.clipboard ? document.querySelectorAll("pre[data-copy]") : []) {
+  const text = command.textContent;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  });
+  command.append(button);
+}
+
+// On a narrow screen the navigation scrolls: to where one is.
+const here = document.querySelector(".bar nav [aria-current=page]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
+
+// A list that does not count is not filled in.
+for (const list of document.querySelectorAll("textarea[data-only]")) {
+  const choices = list.form.querySelectorAll(`[name=${list.dataset.only}]`);
+  const follow = () => { list.disabled = ![...choices].some((one) => one.checked && one.value === "only"); };
+  choices.forEach((one) => one.addEventListener("change", follow));
+  follow();
 }
 
 // Back to a page that was left while its form was on its way.

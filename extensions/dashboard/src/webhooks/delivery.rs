@@ -32,7 +32,7 @@ pub async fn show(
     let webhook = services.webhooks.get(&signed.operator, id).await?;
     let delivery = services.webhooks.delivery(&signed.operator, id, event).await?;
     let event: Event = services.events.get(&signed.operator, event).await?;
-    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    let frame = signed.frame(Section::Webhooks);
     let body = event.envelope().get().to_owned();
     Ok(page(&DeliveryPage { frame, webhook, delivery, body }, None))
 }

@@ -22,9 +22,74 @@ struct WebhooksPage {
     frame: Frame,
     webhooks: Vec<Webhook>,
     undelivered: Vec<WebhookId>,
-    events: [EventType; EventType::SUBSCRIBABLE.len()],
+    /// The event types that can be subscribed to, by what they are about.
+    events: Vec<(&'static str, Vec<EventType>)>,
     form: Form,
     complaint: Option<Complaint>,
+}
+
+fn events() -> Vec<(&'static str, Vec<EventType>)> {
+    let mut groups: Vec<(&str, Vec<EventType>)> = Vec::new();
+    for event in EventType::SUBSCRIBABLE {
+        let name = group(&event);
+        match groups.iter_mut().find(|(group, _)| *group == name) {
+            Some((_, events)) => events.push(event),
+            None => groups.push((name, vec![event])),
+        }
+    }
+    groups
+}
+
+/// What an event is about.
+const fn group(event: &EventType) -> &'static str {
+    match event {
+        EventType::TransferInitiated
+        | EventType::TransferSettled
+        | EventType::TransferRejected
+        | EventType::TransferReopened
+        | EventType::TransferFailed => "Payments",
+        EventType::BalanceLowThreshold | EventType::DepositSettled | EventType::WithdrawalSettled => {
+            "Balances"
+        }
+        EventType::PolicyPending
+        | EventType::PolicyApplied
+        | EventType::PolicyChanged
+        | EventType::LimitThreshold => "Policies",
+        EventType::ApprovalRequested
+        | EventType::ApprovalGranted
+        | EventType::ApprovalRejected
+        | EventType::ApprovalExpired
+        | EventType::ApprovalVoid
+        | EventType::ApprovalUsed => "Approvals",
+        EventType::AccountHalted | EventType::ActionRecorded | EventType::WebhookTest => "Other",
+    }
+}
+
+/// What an event announces.
+const fn about(event: &EventType) -> &'static str {
+    match event {
+        EventType::TransferInitiated => "A payment was accepted and sent. It is not final yet.",
+        EventType::TransferSettled => "A payment is final on the chain.",
+        EventType::TransferRejected => "Policy refused a payment.",
+        EventType::TransferReopened => "A fork dropped a settled payment. It is sent again.",
+        EventType::TransferFailed => "A payment that was sent again ended unpaid.",
+        EventType::BalanceLowThreshold => "A balance fell below the threshold set below.",
+        EventType::PolicyPending => "A looser policy waits for its delay.",
+        EventType::PolicyApplied => "A looser policy took effect.",
+        EventType::PolicyChanged => "A different policy is in force.",
+        EventType::LimitThreshold => "An account has used much of its daily limit.",
+        EventType::DepositSettled => "An account received money.",
+        EventType::WithdrawalSettled => "The admin withdrew money.",
+        EventType::AccountHalted => "An account was halted, alone or with all others.",
+        EventType::ApprovalRequested => "An agent asks a person to approve a payment.",
+        EventType::ApprovalGranted => "A payment was approved and is being paid.",
+        EventType::ApprovalRejected => "A payment was rejected or withdrawn.",
+        EventType::ApprovalExpired => "Nobody approved a payment in time.",
+        EventType::ApprovalVoid => "An approval no longer holds.",
+        EventType::ApprovalUsed => "An approved payment was paid.",
+        EventType::ActionRecorded => "Somebody changed something through the service.",
+        EventType::WebhookTest => "A test that you ask for.",
+    }
 }
 
 impl WebhooksPage {
@@ -44,10 +109,10 @@ async fn answer(
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let shown = WebhooksPage {
-        frame: Frame::new(&signed.operator, Section::Webhooks),
+        frame: signed.frame(Section::Webhooks),
         webhooks: services.webhooks.list(&signed.operator, first_page(LIMIT)?).await?.items,
         undelivered: services.webhooks.undelivered(&signed.operator).await?,
-        events: EventType::SUBSCRIBABLE,
+        events: events(),
         form,
         complaint,
     };
@@ -75,7 +140,7 @@ pub async fn create(
     };
     match created {
         Ok(new) => {
-            let frame = Frame::new(&signed.operator, Section::Webhooks);
+            let frame = signed.frame(Section::Webhooks);
             Ok(shown_once(page(&SecretPage { frame, new, is_rotated: false }, None)))
         }
         Err(error) => answer(&services, &signed, form, Some(Complaint::of(error)?)).await,

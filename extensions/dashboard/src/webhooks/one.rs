@@ -88,7 +88,7 @@ async fn answer(
     webhook.subscription.accounts().iter().for_each(|id| shown.account(*id));
     let names = shown.named(services, operator).await?;
     let shown = WebhookPage {
-        frame: Frame::new(&signed.operator, Section::Webhooks).with_notice(notice),
+        frame: signed.frame(Section::Webhooks).with_notice(notice),
         has_undelivered: services.webhooks.undelivered(operator).await?.contains(&id),
         next: asked.next(&format!("/dashboard/webhooks/{id}"), deliveries.next.as_ref()),
         webhook,
@@ -151,7 +151,7 @@ pub async fn progress(
         (None, Some(_)) => return Ok(see(&format!("{back}?sent=1"))),
         (None, None) => return Ok(see(&back)),
     };
-    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    let frame = signed.frame(Section::Webhooks);
     Ok(ProgressPage { frame, title: "Sending again", words, done, back }.into_response())
 }
 
@@ -212,7 +212,7 @@ pub async fn rotate(
     Draw(drawn): Draw,
 ) -> Result<Response, PageError> {
     let new = services.webhooks.rotate_secret(&signed.operator, id, drawn).await?;
-    let frame = Frame::new(&signed.operator, Section::Webhooks);
+    let frame = signed.frame(Section::Webhooks);
     Ok(shown_once(page(&SecretPage { frame, new, is_rotated: true }, None)))
 }
 

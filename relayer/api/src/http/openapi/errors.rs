@@ -134,7 +134,7 @@ fn example(code: Code) -> ApiError {
         Code::Unauthorized => ServiceError::Unauthorized(Unauthorized::UnknownKey).into(),
         Code::PolicyViolation => rejected(
             RejectionReason::DailyLimitExceeded,
-            "The amount 15.000000 exceeds what is left of max_daily_spend, which is 6.000000.",
+            "15.00 USDC is over what is left of the account's daily limit: 44.00 of 50.00 USDC were spent in the last 24 hours.",
             CheckedRule::MaxDailySpend,
             Some(Timestamp::from_unix_seconds(NOON + 3_600)),
         ),
