@@ -118,7 +118,8 @@ impl AccountRules<'_> {
     fn allowlist_pays_nobody(&self) -> bool {
         let (wallets, token_accounts) = self.policy.allowlist.entries();
         let mut entries = wallets.iter().chain(token_accounts).peekable();
-        entries.peek().is_some() && entries.all(|entry| self.own.contains(entry) || self.closed.contains(entry))
+        entries.peek().is_some()
+            && entries.all(|entry| self.own.contains(entry) || self.closed.contains(entry))
     }
 }
 

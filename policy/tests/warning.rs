@@ -86,11 +86,9 @@ fn limit_of_zero_in_a_paused_account_is_not_warned_of() {
 #[test]
 fn allowlist_beside_payments_by_grants_alone_is_warned_of() {
     let shop = Allowlist::only(&[SHOP], &[]).expect("a list");
-    for (by_grant_only, allowlist, expected) in [
-        (true, shop, &[AllowlistBesideGrants][..]),
-        (true, Allowlist::Anyone, &[]),
-        (false, shop, &[]),
-    ] {
+    for (by_grant_only, allowlist, expected) in
+        [(true, shop, &[AllowlistBesideGrants][..]), (true, Allowlist::Anyone, &[]), (false, shop, &[])]
+    {
         let rules = AccountRules { by_grant_only, ..rules(Policy { allowlist, ..Policy::OPEN }) };
         assert_eq!(warnings(rules), expected);
     }
@@ -120,8 +118,8 @@ fn every_warning_has_a_code_and_one_sentence_of_its_own() {
         assert!(warning.code().bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')));
         assert!(warning.sentence().ends_with('.'));
         let others = Warning::ALL.into_iter().filter(|other| *other != warning);
-        assert!(others.into_iter().all(|other| {
-            other.code() != warning.code() && other.sentence() != warning.sentence()
-        }));
+        assert!(others
+            .into_iter()
+            .all(|other| { other.code() != warning.code() && other.sentence() != warning.sentence() }));
     }
 }

@@ -6,7 +6,7 @@ use purser_model::{Address, Network, Operator, OperatorId};
 /// The columns of an [`Operator`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("operators.operator_id, operators.network, operators.name AS operator_name,
-    operators.address AS operator_address, operators.created_at AS operator_created_at");
+    operators.address AS operator_address, operators.requires_reason, operators.created_at AS operator_created_at");
 
 impl Record for Operator {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -15,6 +15,7 @@ impl Record for Operator {
             network: row.get("network")?,
             name: row.get("operator_name")?,
             address: row.get("operator_address")?,
+            requires_reason: row.get("requires_reason")?,
             created_at: row.get("operator_created_at")?,
         })
     }
@@ -23,9 +24,9 @@ impl Record for Operator {
 /// Inserts an operator.
 pub(super) fn insert(operator: &Operator) -> Query {
     sql! {
-        "INSERT INTO operators (operator_id, network, name, address, created_at)
-         VALUES ({id}, {network}, {name}, {address}, {created_at})",
-        operator.id, operator.network, operator.name, operator.address, operator.created_at
+        "INSERT INTO operators (operator_id, network, name, address, requires_reason, created_at)
+         VALUES ({id}, {network}, {name}, {address}, {requires_reason}, {created_at})",
+        operator.id, operator.network, operator.name, operator.address, operator.requires_reason, operator.created_at
     }
 }
 
@@ -44,6 +45,18 @@ impl Operators {
     /// `AlreadyThere` when the network has an operator with this address.
     pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
         insert(operator).run(self.writer()).await
+    }
+
+    /// Sets whether changes of the operator's policies need a reason. False: there is no such operator.
+    pub async fn set_requires_reason(
+        &self,
+        id: OperatorId,
+        requires_reason: bool,
+    ) -> Result<bool, StoreError> {
+        sql! {"UPDATE operators SET requires_reason = {requires_reason} WHERE operator_id = {id}", requires_reason, id}
+            .execute(self.writer())
+            .await
+            .map(|rows| rows == 1)
     }
 
     /// The operator with this id.
