@@ -25,6 +25,8 @@ pub(super) enum OperatorCommand {
     Approver(Approver),
     /// Add an operator that a wallet created on the chain
     Add(Add),
+    /// Change the settings of an operator
+    Set(SetOperatorArgs),
     /// List the operators, with the accounts and allowlist entries that the service pays rent for
     List,
 }
@@ -86,12 +88,23 @@ pub(super) struct Add {
     address: Address,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct SetOperatorArgs {
+    /// The operator's id, `op_...`
+    #[arg(value_name = "OPERATOR")]
+    operator: OperatorId,
+    /// Whether changes of policies need a reason; pauses and halts never do
+    #[arg(long, value_name = "true|false", action = clap::ArgAction::Set)]
+    require_reason: bool,
+}
+
 pub(super) async fn run(config: &Config, format: Format, command: OperatorCommand) -> Result<()> {
     let store = Store::open(config.database.url.expose_secret()).await?;
     let done = match command {
         OperatorCommand::Create(arguments) => create(config, &store, format, arguments).await,
         OperatorCommand::Approver(arguments) => set_approver(config, format, arguments).await,
         OperatorCommand::Add(arguments) => add(config, &store, format, arguments).await,
+        OperatorCommand::Set(arguments) => set(&store, format, arguments).await,
         OperatorCommand::List => list(&store, format).await,
     };
     store.close().await;
@@ -144,6 +157,17 @@ async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> 
     print_made(format, "operator", &NAMES, &[fields(&operator).map(|(_, value)| value).to_vec()])
 }
 
+async fn set(store: &Store, format: Format, arguments: SetOperatorArgs) -> Result<()> {
+    let SetOperatorArgs { operator, require_reason } = arguments;
+    if !store.operators.set_requires_reason(operator, require_reason).await? {
+        bail!("no such operator");
+    }
+    print_one(
+        format,
+        &[("operator_id", json!(operator.to_string())), ("requires_reason", json!(require_reason))],
+    )
+}
+
 fn only_network(config: &Config) -> Result<Network> {
     let mut networks = config.networks.iter().map(|(network, _)| network);
     match (networks.next(), networks.next()) {
@@ -167,14 +191,15 @@ async fn list(store: &Store, format: Format) -> Result<()> {
 /// What the service pays rent for, and how much.
 const HELD_NAMES: [&str; 3] = ["accounts", "allowlist_entries", "rent_lamports"];
 
-const NAMES: [&str; 5] = ["operator_id", "network", "name", "address", "created_at"];
+const NAMES: [&str; 6] = ["operator_id", "network", "name", "address", "requires_reason", "created_at"];
 
-fn fields(operator: &Operator) -> [(&'static str, Value); 5] {
+fn fields(operator: &Operator) -> [(&'static str, Value); 6] {
     let values = [
         json!(operator.id.to_string()),
         json!(operator.network.as_str()),
         json!(operator.name.as_str()),
         json!(operator.address.to_string()),
+        json!(operator.requires_reason),
         json!(operator.created_at.to_string()),
     ];
     let mut values = values.into_iter();
@@ -191,7 +216,7 @@ async fn find_or_insert(
     let mut random = [0; 16];
     (Ambient::SYSTEM.fill_random)(&mut random);
     let id = OperatorId::new(now, u128::from_le_bytes(random));
-    let operator = Operator { id, network, name, address, created_at: now };
+    let operator = Operator { id, network, name, address, requires_reason: false, created_at: now };
     match store.operators.insert_operator(&operator).await {
         Ok(()) => Ok(operator),
         Err(StoreError::AlreadyThere) => store

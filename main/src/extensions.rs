@@ -81,6 +81,7 @@ impl http::HttpExtensions for Sections {
         }
         #[cfg(feature = "mcp")]
         {
+            opened.pages = opened.pages.merge(purser_mcp::without_oauth());
             opened.guarded = Some(mcp::open(&self.mcp, inside));
         }
         opened

@@ -127,7 +127,7 @@ impl Report {
         };
         for (name, value) in &self.facts {
             let mut values = plain(value).into_iter();
-            let first = values.next().unwrap_or_else(|| "nobody".to_string());
+            let first = values.next().unwrap_or_else(|| empty(name).to_string());
             text += &format!("\n  {name:width$}  {first}");
             for next in values {
                 text += &format!("\n  {:width$}  {next}", "");
@@ -204,6 +204,11 @@ fn plain(value: &Value) -> Vec<String> {
         Value::Object(facts) => facts.iter().flat_map(|(name, value)| named(name, value)).collect(),
         Value::Bool(_) | Value::Number(_) => vec![value.to_string()],
     }
+}
+
+/// What is printed for a list without entries.
+fn empty(name: &str) -> &'static str {
+    if name == "warnings" { "none" } else { "nobody" }
 }
 
 /// Lines that begin with their name.

@@ -19,6 +19,7 @@ mod owned;
 mod policy;
 mod tags;
 mod violation;
+mod warning;
 mod window;
 
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
@@ -34,6 +35,7 @@ pub use tags::{
     BUCKET_SLOTS, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, TAG_SECONDS,
 };
 pub use violation::Violation;
+pub use warning::{budget_warnings, AccountRules, Warning};
 pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 
 /// Length of the rolling window, in seconds. A tag may pay again after as long.

@@ -59,6 +59,64 @@ list_transactions false
 send_transfer true rejected
 ";
 
+/// Clients with a key that is not valid, each as a program that sends the key and as a host that expects OAuth. Prints what
+/// each throws, on a line of its own.
+const REFUSED: &str = r#"
+const { env } = process;
+const modules = env.PURSER_NODE_MODULES;
+const url = new URL(env.PURSER_MCP_URL);
+const headers = { Authorization: `Bearer ${env.PURSER_AGENT_KEY}` };
+const redirectUrl = "http://127.0.0.1:1/callback";
+const authProvider = {
+  redirectUrl, clientMetadata: { client_name: "host", redirect_uris: [redirectUrl] },
+  clientInformation() {}, saveClientInformation() {}, tokens() {}, saveTokens() {}, saveCodeVerifier() {},
+  codeVerifier: () => "v", state: () => "s", redirectToAuthorization: () => console.log("a browser is opened"),
+};
+const { Client, StreamableHTTPClientTransport } = await import(`${modules}/@modelcontextprotocol/client/dist/index.mjs`);
+const old = await import(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/index.js`);
+const http = await import(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/streamableHttp.js`);
+const { createMCPClient } = await import(`${modules}/@ai-sdk/mcp/dist/index.js`);
+const clients = {
+  client: (more) => new Client({ name: "t", version: "1" })
+    .connect(new StreamableHTTPClientTransport(url, { requestInit: { headers }, ...more })),
+  sdk: (more) => new old.Client({ name: "t", version: "1" })
+    .connect(new http.StreamableHTTPClientTransport(url, { requestInit: { headers }, ...more })),
+  ai: (more) => createMCPClient({ transport: { type: "http", url: String(url), headers, ...more } }),
+};
+for (const [name, connect] of Object.entries(clients)) {
+  for (const [how, more] of [["key", {}], ["oauth", { authProvider }]]) {
+    const told = await connect(more).then(() => "connected", (error) => error.message);
+    console.log(name, how, told.replaceAll("\n", " "));
+  }
+}
+process.exit();
+"#;
+
+#[tokio::test]
+async fn user_of_a_key_that_is_not_valid_is_told_what_to_configure() {
+    let Some(modules) = std::env::var_os("PURSER_NODE_MODULES") else {
+        eprintln!("PURSER_NODE_MODULES is not set: no foreign client called");
+        return;
+    };
+    let agent = Operator::shared().await.creates_account("Ada").await;
+    let mut node = Command::new("node");
+    node.args(["--input-type=module", "-e", REFUSED]).kill_on_drop(true);
+    node.env("PURSER_NODE_MODULES", &modules)
+        .env("PURSER_AGENT_KEY", format!("psr_ag_test_{}", "1".repeat(43)));
+    node.env("PURSER_MCP_URL", format!("{}/mcp", agent.operator.app().base_url()));
+    let output = node.output().await.expect("node starts");
+    let (printed, complaint) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    for client in ["client", "sdk", "ai"] {
+        for (how, said) in [("key", "unauthorized"), ("oauth", "Purser does not use OAuth")] {
+            let begin = format!("{client} {how} ");
+            let told = printed.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_default();
+            assert!(told.contains(said), "{client} {how}: {printed}{complaint}");
+        }
+    }
+    assert!(!printed.contains("a browser is opened"), "{printed}");
+}
+
 #[tokio::test]
 async fn clients_of_both_eras_call_every_tool_and_pay_once() {
     let Some(modules) = std::env::var_os("PURSER_NODE_MODULES") else {

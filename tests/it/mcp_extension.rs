@@ -22,6 +22,20 @@ async fn extension_is_closed_to_operators_strangers_and_revoked_keys() {
     key.sends(in_session).await.is_error(401, "unauthorized");
 }
 
+#[tokio::test]
+async fn host_that_registers_for_oauth_is_told_to_configure_a_key() {
+    let (_, key) = ada().await;
+    let metadata = json!({ "client_name": "host", "redirect_uris": ["http://127.0.0.1:1/callback"] });
+    let refused = key.without_key().post("/register", &metadata).await.has_status(400);
+    assert_eq!(refused["error"], "invalid_client_metadata", "{}", refused.text);
+    let told = refused.text_of("error_description");
+    assert!(told.contains("does not use OAuth") && told.contains("Authorization: Bearer"), "{told}");
+    // No metadata leads anywhere else.
+    for path in ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"] {
+        key.without_key().get(path).await.has_status(404);
+    }
+}
+
 async fn initialize_attempt(client: &Client) -> Answer {
     let params = json!({ "protocolVersion": OLD_ERA, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     client.sends(request(client, &message("initialize", &params))).await

@@ -8,8 +8,8 @@ use axum::response::Response;
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
     AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
-    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyUpdate,
-    Tags, UsdcAmount, entries,
+    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyReason,
+    PolicyUpdate, Tags, UsdcAmount, entries,
 };
 use purser_service::{
     AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
@@ -284,7 +284,10 @@ pub async fn pause(
     form: Form,
 ) -> Result<Response, PageError> {
     let update = match form.text("paused") {
-        "false" => unpausing(Some(version_of(&form)?)),
+        "false" => {
+            let reason = form.given("reason").map(str::to_owned).map(PolicyReason::parse).transpose()?;
+            PolicyUpdate { reason, ..unpausing(Some(version_of(&form)?)) }
+        }
         _ => PolicyUpdate { paused: Some(true), ..PolicyUpdate::default() },
     };
     match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {

@@ -19,7 +19,7 @@ use super::accounts::TOGETHER;
 use super::form::Form;
 use super::known_budgets::month_text;
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
-use super::policy::{FieldChange, limit_of_form, waits_in_words};
+use super::policy::{FieldChange, limit_of_form, sentences, waits_in_words};
 use super::session::Signed;
 use super::text::{filters, limit_text, percent, typed_text};
 
@@ -89,6 +89,8 @@ struct ComparedCaps {
     /// Something was edited since it was compared: nothing was changed, and it is compared anew.
     is_anew: bool,
     rows: [FieldChange; 2],
+    /// Rules that can never match.
+    warnings: Vec<&'static str>,
     /// How long it waits, if it does.
     waits: Option<String>,
 }
@@ -209,7 +211,7 @@ async fn carry_out(
     form: &Form,
 ) -> Result<CapsOutcome, ApiError> {
     let update = update(form)?;
-    let BudgetComparison { before, after, waits } =
+    let BudgetComparison { before, after, warnings, waits } =
         services.budgets.compare(&signed.operator, id, update).await?;
     let caps = fingerprint(&before, &after);
     let is_confirmed = form.text("step") == "change";
@@ -224,7 +226,8 @@ async fn carry_out(
     let rows =
         [row("Daily limit", day(&before), day(&after)), row("30-day limit", month(&before), month(&after))];
     let waits = waits.map(waits_in_words);
-    Ok(CapsOutcome::Compared(ComparedCaps { caps, is_anew: is_confirmed, rows, waits }))
+    let warnings = sentences(&warnings);
+    Ok(CapsOutcome::Compared(ComparedCaps { caps, is_anew: is_confirmed, rows, warnings, waits }))
 }
 
 /// The caps that the form asks for.

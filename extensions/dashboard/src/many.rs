@@ -21,7 +21,9 @@ use super::form::Form;
 use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page};
-use super::policy::{compared, entry_of_line, is_for_admin, limit_of_field, line_of_entry, waits_in_words};
+use super::policy::{
+    compared, entry_of_line, is_for_admin, limit_of_field, line_of_entry, sentences, waits_in_words,
+};
 use super::session::Signed;
 use super::text::filters;
 
@@ -70,6 +72,8 @@ struct Row {
     /// Before and after, by field.
     changes: Vec<(&'static str, String, String)>,
     outcome: &'static str,
+    /// Rules after it that can never match.
+    warnings: Vec<&'static str>,
     /// Why not, or until when it waits.
     note: Option<String>,
     at: Option<Timestamp>,
@@ -86,6 +90,7 @@ impl Row {
                 .as_ref()
                 .map_or_else(Vec::new, |(before, after)| changes(before, after, budgets)),
             outcome,
+            warnings: sentences(&planned.warnings),
             note: None,
             at: None,
         }

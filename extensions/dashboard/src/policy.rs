@@ -8,7 +8,7 @@ use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
     AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
-    PolicyVersion, RequestFingerprint, SpendingPolicy, entries,
+    PolicyVersion, RequestFingerprint, SpendingPolicy, Warning, entries,
 };
 use purser_service::{
     AccountView, BoundsView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
@@ -51,6 +51,8 @@ struct Compared {
     waits: Option<u32>,
     /// It changes what binds the account beside its policy, which does not wait.
     binds: bool,
+    /// Rules that can never match.
+    warnings: Vec<&'static str>,
 }
 
 impl PolicyPage {
@@ -366,7 +368,7 @@ async fn carry_out(
     form: &Form,
 ) -> Result<FormOutcome, ApiError> {
     let update = update(form)?;
-    let PolicyComparison { before, after, bounds_before, bounds_after, waits } =
+    let PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits } =
         services.policies.compare(&signed.operator, id, &update).await?;
     let fields = fingerprint(form, &bounds_before)?;
     let is_confirmed = form.text("step") == "change";
@@ -379,7 +381,13 @@ async fn carry_out(
     let bounds = compared_bounds(&bounds_before, &bounds_after, &budgets);
     let binds = bounds.iter().any(FieldChange::is_changed);
     rows.extend(bounds);
-    Ok(FormOutcome::Compared(Compared { fields, is_anew: is_confirmed, rows, waits, binds }))
+    let warnings = sentences(&warnings);
+    Ok(FormOutcome::Compared(Compared { fields, is_anew: is_confirmed, rows, waits, binds, warnings }))
+}
+
+/// Warnings, for people.
+pub fn sentences(warnings: &[Warning]) -> Vec<&'static str> {
+    warnings.iter().map(|warning| warning.sentence()).collect()
 }
 
 /// Where to go after a change of policy.

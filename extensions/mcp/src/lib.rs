@@ -19,11 +19,12 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use axum::{Extension, Router};
+use axum::routing::post;
+use axum::{Extension, Json, Router};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::Span;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -46,6 +47,10 @@ This `Host` or `Origin` is not allowed: whoever operates the service lists the a
 `allowed_origins` of `[mcp]`.";
 const UNKNOWN_SESSION: &str =
     "This key has opened no such session. Send `initialize` again, and go on with what its answer names.";
+
+const NO_OAUTH: &str = "\
+The API key is missing or not valid, and Purser does not use OAuth. Configure the header `Authorization: Bearer AGENT_KEY` in your \
+MCP host, with an agent key from your operator.";
 
 /// Who may reach the extension, and for what.
 #[derive(Debug, Clone, Default)]
@@ -116,6 +121,13 @@ pub fn routes(
     let operators = operator_tools.then(|| speak(Server::for_operators(rest.clone(), &document)));
     let agents = speak(Server::for_agents(rest, &document));
     endpoint().with_state(Endpoint { agents, operators, refuse, body_bytes_max })
+}
+
+/// `POST /register`, for everybody. A host that expects OAuth registers there once a key is refused, and shows its user the answer.
+/// There is no OAuth: the answer, in the form of RFC 7591, says what to do instead.
+pub fn without_oauth() -> Router {
+    let refused = json!({ "error": "invalid_client_metadata", "error_description": NO_OAUTH });
+    Router::new().route("/register", post(async move || (StatusCode::BAD_REQUEST, Json(refused))))
 }
 
 /// The description of this extension, for the OpenAPI document.

@@ -2,10 +2,11 @@ use anyhow::{Result, ensure};
 use clap::{ArgGroup, Args};
 use purser::Bounds;
 use purser::state::Budget;
+use purser_client::owned;
 use purser_policy::{Limit, UsdcAmount};
 
-use super::AgentArgs;
 use super::facts::in_usdc;
+use super::{AgentArgs, warnings};
 use crate::arguments::{self, AddressOrNone};
 use crate::change::Change;
 use crate::network::Network;
@@ -69,11 +70,15 @@ pub async fn run(network: &Network, args: &BoundsArgs) -> Result<Report> {
     let rent_refund = located.view.agent.rent_refund;
     let set =
         located.deployment.set_bounds(located.signed_by(wallet), wallet, rent_refund, bounds, Some(current));
+    let about = (&located.address, &located.operator);
+    let policy = owned(&located.view.policy());
+    let warnings = warnings::of(network, &located.deployment, about, &policy, &bounds).await?;
     let report = Report::new("bounds set")
         .with("agent", located.address.to_string())
         .with("by_grant_only", bounds.by_grant_only)
         .with("max_30_days_usdc", in_usdc(bounds.max_30_day_spend))
-        .with("budget", bounds.budget.map(|budget| budget.to_string()));
+        .with("budget", bounds.budget.map(|budget| budget.to_string()))
+        .with("warnings", warnings);
     let change = Change::of(report.clone(), set);
     signing.carry_out(change, async |signature| Ok(report.with("signature", signature.to_string()))).await
 }

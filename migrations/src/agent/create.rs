@@ -3,6 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anyhow::{Result, ensure};
 use clap::Args;
+use purser::Bounds;
 use purser::state::{Agent, tail_bytes};
 use purser_client::{Deployment, DraftAccounts, INLINE_ENTRIES_MAX, OnChainPolicy, owned};
 use purser_policy::TagBucket;
@@ -12,7 +13,7 @@ use ulid::Ulid;
 use super::facts::{hex, rules};
 use super::rules::RuleArgs;
 use super::tag_buckets::buckets_for;
-use super::{closed, find};
+use super::{closed, find, warnings};
 use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
@@ -72,6 +73,8 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
         );
         return Ok(about("agent account unchanged").with("signature", None::<String>));
     }
+    let bounds = Bounds::default();
+    let warnings = warnings::of(network, &deployment, (&address, &operator), &policy, &bounds).await?;
     let signing = network.signing()?;
     let wallet = signing.address();
     let closed = closed(network, &address).await?;
@@ -89,13 +92,15 @@ pub async fn run(network: &Network, args: &CreateAccountArgs) -> Result<Report> 
     if let Some(closed) = &closed {
         create = Deployment::create_agent_over(create, closed.rent_refund);
     }
-    let mut change = Change::of(about("agent account created").with("rent_sol", sol(rent)), create);
+    let report = about("agent account created").with("warnings", warnings.clone());
+    let mut change = Change::of(report.with("rent_sol", sol(rent)), create);
     if buckets > 1 {
         let at = DraftAccounts { authority: wallet, operator: operator_address, agent: address };
         change = change.and(deployment.set_tag_buckets(at, wallet, refund, buckets));
     }
     let done = async |signature: Signature| {
-        let report = about("agent account created").with("signature", signature.to_string());
+        let report = about("agent account created").with("warnings", warnings);
+        let report = report.with("signature", signature.to_string());
         let rules = rules(&policy.as_policy()).into_iter();
         Ok(rules.fold(report, |report, (name, value)| report.with(name, value)))
     };

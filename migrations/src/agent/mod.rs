@@ -15,6 +15,7 @@ pub mod set_policy;
 pub mod show;
 pub mod tag_buckets;
 pub mod waiting;
+pub mod warnings;
 pub mod withdraw;
 
 use std::collections::HashMap;

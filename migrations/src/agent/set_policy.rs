@@ -7,7 +7,7 @@ use solana_sdk::signature::Signature;
 
 use super::facts::{State, rules, state, timestamp};
 use super::rules::RuleArgs;
-use super::{AgentArgs, LocatedAgent, show};
+use super::{AgentArgs, LocatedAgent, show, warnings};
 use crate::change::Change;
 use crate::effects::{Effect, differing};
 use crate::loader::progress::Progress;
@@ -37,17 +37,21 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
         let shown = show::run(network, &args.agent).await?;
         return Ok(Report::new("the policy is already so").with("signature", None::<String>).and(shown));
     }
+    let about = (&located.address, &located.operator);
+    let bounds = located.view.bounds();
+    let warnings = warnings::of(network, &located.deployment, about, &policy, &bounds).await?;
     let waits = must_wait(&located.operator, &wallet, &policy.as_policy(), &current);
     let agent = &located.view.agent;
     let done = async |title: String, signature: Option<Signature>| {
         let shown = show::run(network, &args.agent).await?;
         let signature = signature.map(|signature| signature.to_string());
-        Ok(Report::new(title).with("signature", signature).and(shown))
+        Ok(Report::new(title).with("warnings", warnings.clone()).with("signature", signature).and(shown))
     };
     if !waits && policy.allowlist.len() <= INLINE_ENTRIES_MAX {
         let at = located.signed_by(wallet);
         let set = located.deployment.set_policy(at, wallet, agent.rent_refund, agent.policy_version, &policy);
         let change = Change::new("policy set", set).with("agent", located.address.to_string());
+        let change = change.with("warnings", warnings.clone());
         let done = async |signature| done("policy set".to_string(), Some(signature)).await;
         return signing.carry_out(change, done).await;
     }
@@ -59,6 +63,7 @@ pub async fn run(network: &Network, args: &SetPolicyArgs) -> Result<Report> {
     }
     match staged.next_step().await? {
         Some(change) => {
+            let change = change.with("warnings", warnings.clone());
             let done = async |signature| done("one step done".to_string(), Some(signature)).await;
             signing.carry_out(change, done).await
         }

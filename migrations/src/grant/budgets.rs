@@ -3,11 +3,12 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
 use purser::BudgetCaps;
 use purser::state::Budget;
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::{Limit, UsdcAmount, Warning, budget_warnings};
 use serde_json::{Value, json};
 
 use super::facts::of_budget;
 use crate::agent::of_operator::{agents_of, owned};
+use crate::agent::warnings::limits;
 use crate::arguments;
 use crate::change::Change;
 use crate::network::Network;
@@ -82,16 +83,25 @@ async fn set(network: &Network, args: &BudgetArgs, is_new: bool) -> Result<Repor
             Limit::Unlimited => None,
         },
     };
+    let named = agents_of(network, &operator)
+        .await?
+        .into_iter()
+        .filter(|(_, view)| view.bounds().budget == Some(address));
+    let single_limits: Vec<Limit> = named.map(|(_, view)| view.policy().max_single_transfer).collect();
+    let warnings = budget_warnings(limits(&caps), &single_limits).map(Warning::sentence);
+    let warnings: Vec<&str> = warnings.collect();
     let signing = network.signing()?;
     let set = deployment.set_budget(signing.address(), operator, args.budget_id, caps, None);
     let title = if is_new { "budget made" } else { "budget set" };
-    let change = Change::new(title, set).with("budget", address.to_string());
+    let change =
+        Change::new(title, set).with("budget", address.to_string()).with("warnings", warnings.clone());
     signing
         .carry_out(change, async |signature| {
             let budget = find(network, &address).await?.context("the budget is not there any more")?;
             let operator = operator::read(network, &operator).await?;
             let facts = of_budget(&budget, &operator, network.time().await?);
-            let report = Report::new(title).with("budget", address.to_string()).with_all(facts);
+            let report = Report::new(title).with("budget", address.to_string()).with("warnings", warnings);
+            let report = report.with_all(facts);
             Ok(report.with("signature", signature.to_string()))
         })
         .await

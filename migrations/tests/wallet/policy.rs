@@ -188,3 +188,34 @@ async fn run_that_broke_off_is_gone_on_with() {
     let draft = room.chain.program().draft_address(&proposal.agent);
     assert_eq!(room.chain.transactions_of(&draft).await, 2 + 2 + 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_that_never_apply_are_warned_of_in_the_words_of_the_service() {
+    let room = Room::new();
+    let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
+    let operator = room.creates_operator(&admin, &policy, &[]);
+    let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
+    let set = ["account", "set-policy", "--account", &agent];
+    let above = [&set[..], &["--max-single", "20", "--max-daily", "10"]].concat();
+    let sentence = json!(["The limit for a single transfer is above the daily limit, so it never applies."]);
+    assert_eq!(room.shown(&policy, &above)["warnings"], sentence);
+    assert_eq!(room.done(&policy, &above)["warnings"], sentence);
+    let itself = [&set[..], &["--max-daily", "30", "--allow-wallet", &agent]].concat();
+    let warned = room.done(&policy, &itself)["warnings"].to_string();
+    assert!(warned.contains("only this account itself or closed accounts"), "{warned}");
+    let fine = [&set[..], &["--allow-anyone"]].concat();
+    assert_eq!(room.done(&policy, &fine)["warnings"], json!([]));
+
+    let by_grants = ["account", "set-bounds", "--account", &agent, "--max-30-days", "15"];
+    let warned = room.done(&admin, &by_grants)["warnings"].to_string();
+    assert!(warned.contains("limit for 30 days"), "{warned}");
+    let budget = ["budget", "create", "--operator", &operator, "--max-daily", "25"];
+    let made = room.done(&admin, &budget);
+    assert_eq!(made["warnings"], json!([]));
+    let named = ["account", "set-bounds", "--account", &agent, "--max-30-days", "none", "--budget"];
+    let named = [&named[..], &[made["budget"].as_str().unwrap()]].concat();
+    assert_eq!(room.done(&admin, &named)["warnings"], json!([]));
+    let lower = ["budget", "set", "--operator", &operator, "--max-daily", "15"];
+    let warned = room.done(&admin, &lower)["warnings"].to_string();
+    assert!(warned.contains("below the single-transfer limit"), "{warned}");
+}

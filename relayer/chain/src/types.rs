@@ -5,7 +5,7 @@ use purser_core::{Beyond, Bounds, BudgetState, ChainView, Destination, Granted, 
 use purser_model::{
     Address, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
 };
-use purser_policy::{MonthWindow, SpendWindow, TagBucket, UsdcAmount, Waived};
+use purser_policy::{Limit, MonthWindow, SpendWindow, TagBucket, UsdcAmount, Waived};
 use purser_rpc::NodeFigures;
 use solana_sdk::pubkey::Pubkey;
 use std::path::PathBuf;
@@ -147,6 +147,12 @@ pub struct Caps {
 }
 
 impl Caps {
+    /// For 24 hours, and for 30 days.
+    pub fn limits(&self) -> [Limit; 2] {
+        let month = self.max_30_day_spend.map_or(Limit::Unlimited, Limit::AtMost);
+        [Limit::AtMost(self.max_daily_spend), month]
+    }
+
     /// Whether these allow anything that `current` refuse.
     pub fn loosens(&self, current: &Self) -> bool {
         purser::BudgetCaps::from(self).loosens(&purser::BudgetCaps::from(current))

@@ -202,6 +202,7 @@ mod tests {
             network: Network::Test,
             name: OperatorName::parse("operator").expect("valid"),
             address: Address::from_bytes([number; 32]),
+            requires_reason: false,
             created_at: Timestamp::from_unix_seconds(0),
         };
         let operators: Vec<Operator> = (1..=5).map(operator).collect();

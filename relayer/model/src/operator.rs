@@ -11,6 +11,8 @@ pub struct Operator {
     pub name: OperatorName,
     /// The on-chain Operator account.
     pub address: Address,
+    /// Changes of policies need a reason; pauses and halts never do.
+    pub requires_reason: bool,
     pub created_at: Timestamp,
 }
 

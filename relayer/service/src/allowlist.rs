@@ -103,6 +103,33 @@ async fn find_closed(
     Ok(is_closed.map(|(account, _)| account.address).collect())
 }
 
+/// The entries of a list that are closed accounts of the operator, by their own addresses and their token accounts. Empty if the list
+/// has anybody else, who may be payable: then the chain is not asked.
+pub(super) async fn closed_entries(
+    inside: &Inside,
+    operator: &Operator,
+    allowed: &AllowedRecipients,
+) -> Result<Vec<purser_policy::Address>, ServiceError> {
+    let Some((wallets, token_accounts)) = allowed.lists() else { return Ok(Vec::new()) };
+    let chain = &inside.chains.get(operator.network)?.chain;
+    let id_of = |wallet: &purser_policy::Address| chain.account_id_of(&Address::from_bytes(*wallet)).ok();
+    let ids: Vec<AccountId> = wallets.iter().filter_map(id_of).collect();
+    let paid_at: Vec<Address> = token_accounts.iter().map(|bytes| Address::from_bytes(*bytes)).collect();
+    let mut own = inside.store.accounts.find_accounts(operator.id, &ids).await?;
+    own.extend(inside.store.accounts.find_accounts_paid_at(operator.id, &paid_at).await?);
+    let has = |place: fn(&Account) -> Address, entry: &purser_policy::Address| {
+        own.iter().any(|account| place(account).as_bytes() == entry)
+    };
+    let are_own = wallets.iter().all(|entry| has(|account| account.address, entry))
+        && token_accounts.iter().all(|entry| has(|account| account.token_account, entry));
+    if !are_own {
+        return Ok(Vec::new());
+    }
+    let closed = find_closed(inside, operator, own.iter(), &AllowedRecipients::Anyone).await?;
+    let closed = own.iter().filter(|account| closed.contains(&account.address));
+    Ok(closed.flat_map(|account| [account.address.bytes(), account.token_account.bytes()]).collect())
+}
+
 /// The entries that are accounts of the operator.
 async fn find_accounts(
     inside: &Inside,

@@ -5,18 +5,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
-use super::reads::{read_operator, window_now};
+use super::reads::{addresses, read_operator, window_now};
 use super::turns::OneAtATime;
 use crate::Inside;
 use crate::acting::tell;
+use crate::many::ACCOUNTS_PER_READ;
 use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
 use purser_core::MonthCap;
 use purser_model::{
-    Before, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page, PageRequest, Timestamp,
-    UpdateBudget, UsdcAmount,
+    AccountFilter, Before, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page,
+    PageRequest, SELECTED_MAX, Timestamp, UpdateBudget, UsdcAmount,
 };
-use purser_policy::SpendWindow;
+use purser_policy::{SpendWindow, Warning, budget_warnings};
 
 /// How often a change is tried again on what others set meanwhile.
 const TRIES_MAX: u32 = 3;
@@ -63,10 +64,12 @@ pub struct PendingCaps {
 }
 
 /// What a change of a budget's caps would do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BudgetComparison {
     pub before: Caps,
     pub after: Caps,
+    /// Rules that can never match with it.
+    pub warnings: Vec<Warning>,
     /// The delay in seconds; `None`: none.
     pub waits: Option<u32>,
 }
@@ -79,6 +82,8 @@ pub struct BudgetChange {
     pub waits: bool,
     /// `None`: nothing was asked for.
     pub tx_signature: Option<String>,
+    /// Rules that can never match with these caps.
+    pub warnings: Vec<Warning>,
 }
 
 /// These caps with what is to change of them.
@@ -197,7 +202,9 @@ impl Budgets {
         let before = self.find(operator, id).await?.caps();
         let after = changed(before, &update);
         let on_chain = read_operator(&self.inside.chains, operator).await?;
-        Ok(BudgetComparison { before, after, waits: delay(&on_chain, &before, &after)? })
+        let waits = delay(&on_chain, &before, &after)?;
+        let warnings = self.warnings(operator, id, &after).await;
+        Ok(BudgetComparison { before, after, warnings, waits })
     }
 
     /// Lower caps hold at once; what is raised waits in the budget for the operator's loosening delay. Either drops what waited.
@@ -210,7 +217,7 @@ impl Budgets {
     ) -> Result<BudgetChange, ServiceError> {
         if update == UpdateBudget::default() {
             let view = self.get(operator, id).await?;
-            return Ok(BudgetChange { view, waits: false, tx_signature: None });
+            return Ok(BudgetChange { view, waits: false, tx_signature: None, warnings: Vec::new() });
         }
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
@@ -231,7 +238,10 @@ impl Budgets {
                 .await
                 .map_err(after_writing)?;
             let view = BudgetView::of(&after, now);
-            Ok(BudgetChange { waits: view.pending.is_some(), view, tx_signature: Some(confirmed.signature) })
+            let caps = view.pending.map_or(view.caps, |pending| pending.caps);
+            let warnings = this.warnings(&operator, id, &caps).await;
+            let (waits, tx_signature) = (view.pending.is_some(), Some(confirmed.signature));
+            Ok(BudgetChange { view, waits, tx_signature, warnings })
         };
         finish(&self.inside.tasks, work).await
     }
@@ -253,6 +263,34 @@ impl Budgets {
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let set = chain.set_budget(&on_chain, &before, &caps).await;
         set.map_err(|error| from_chain(operator.network, &error, false))
+    }
+
+    /// Warnings about these caps. A change is not refused for want of what they need.
+    async fn warnings(&self, operator: &Operator, id: BudgetId, caps: &Caps) -> Vec<Warning> {
+        let limits = self.single_limits(operator, id).await.unwrap_or_default();
+        budget_warnings(caps.limits(), &limits).collect()
+    }
+
+    /// The single-transfer limits of the accounts that pay through it. None of an operator with more accounts than a change of many
+    /// takes.
+    async fn single_limits(&self, operator: &Operator, id: BudgetId) -> Result<Vec<Limit>, ServiceError> {
+        let rows_max = u32::try_from(SELECTED_MAX).unwrap_or(u32::MAX).saturating_add(1);
+        let all = AccountFilter::default();
+        let rows = self.inside.store.accounts.list_accounts(operator.id, all, None, rows_max).await?;
+        if rows.len() > SELECTED_MAX {
+            return Ok(Vec::new());
+        }
+        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let mut limits = Vec::new();
+        for rows in rows.chunks(ACCOUNTS_PER_READ) {
+            self.inside.looks.take(operator.id).await?;
+            let places: Vec<_> = rows.iter().map(addresses).collect();
+            let read = chain.read_agents(&places).await;
+            let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id.0));
+            limits.extend(named.map(|agent| agent.policy.max_single_transfer));
+        }
+        Ok(limits)
     }
 
     async fn find(&self, operator: &Operator, id: BudgetId) -> Result<BudgetOnChain, ServiceError> {

@@ -74,7 +74,7 @@ pub struct Many {
 /// How many of an operator's halts and pauses of many accounts are carried out at once.
 const STOPS_AT_ONCE: usize = 4;
 /// How many accounts are read at once.
-const ACCOUNTS_PER_READ: usize = 100;
+pub(super) const ACCOUNTS_PER_READ: usize = 100;
 
 impl Many {
     pub(super) fn new(inside: Arc<Inside>, policies: Policies, halts: Halts) -> Self {
@@ -226,5 +226,6 @@ fn plan_halt(chosen: Chosen) -> Planned {
         delay_seconds: 0,
         rules: Some((before.clone(), RulesInForce { is_halted: true, ..before })),
         will: Ok(will),
+        warnings: Vec::new(),
     }
 }

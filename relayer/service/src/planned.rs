@@ -3,6 +3,7 @@
 use super::error::{Resource, ServiceError};
 use purser_chain::{AgentOnChain, BoundsOnChain};
 use purser_model::{Account, AccountId, AccountName, SpendingPolicy};
+use purser_policy::Warning;
 
 /// What may be paid from an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Planned {
     /// Before and after.
     pub rules: Option<(RulesInForce, RulesInForce)>,
     pub will: Result<Will, ServiceError>,
+    /// Rules after it that can never match.
+    pub warnings: Vec<Warning>,
 }
 
 impl Planned {
@@ -57,6 +60,7 @@ impl Planned {
             delay_seconds: 0,
             rules: None,
             will: Err(ServiceError::NotFound(Resource::Account)),
+            warnings: Vec::new(),
         }
     }
 }

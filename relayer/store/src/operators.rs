@@ -6,10 +6,10 @@ use purser_model::{Address, Network, Operator, OperatorId};
 /// The columns of an [`Operator`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("operators.operator_id, operators.network, operators.name AS operator_name,
-    operators.address AS operator_address, operators.created_at AS operator_created_at");
+    operators.address AS operator_address, operators.requires_reason, operators.created_at AS operator_created_at");
 
 row! { Operator {
-    id: operator_id, network, name: operator_name, address: operator_address,
+    id: operator_id, network, name: operator_name, address: operator_address, requires_reason,
     created_at: operator_created_at,
 }}
 
@@ -19,7 +19,7 @@ pub(super) fn insert(operator: &Operator) -> Query {
         "INSERT INTO operators {row}",
         row = columns! {
             operator_id = operator.id, operator.network, operator.name, operator.address,
-            operator.created_at
+            operator.requires_reason, operator.created_at
         }
     }
 }
@@ -39,6 +39,18 @@ impl Operators {
     /// `AlreadyThere` when the network has an operator with this address.
     pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
         insert(operator).run(self.writer()).await
+    }
+
+    /// Sets whether changes of the operator's policies need a reason. False: there is no such operator.
+    pub async fn set_requires_reason(
+        &self,
+        id: OperatorId,
+        requires_reason: bool,
+    ) -> Result<bool, StoreError> {
+        sql! {"UPDATE operators SET requires_reason = {requires_reason} WHERE operator_id = {id}", requires_reason, id}
+            .execute(self.writer())
+            .await
+            .map(|rows| rows == 1)
     }
 
     /// The operator with this id.

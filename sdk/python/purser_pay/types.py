@@ -102,7 +102,7 @@ class AccountParts:
 @dataclass(frozen=True, kw_only=True)
 class AccountPolicy:
     """An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to
-    wait.
+    wait, and `warnings` in the answer to a change.
     """
     account_id: str
     """The id of an account. Opaque; compare it as text."""
@@ -136,6 +136,8 @@ class AccountPolicy:
     """When the change takes effect, where it has to wait."""
     tx_signature: str | None = None
     """By which transaction it was just put in force."""
+    warnings: list[RuleWarning] | None = None
+    """Of a change: the rules in it that can never match. They hold all the same. A pause alone is not looked at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -482,6 +484,8 @@ class OneChanged:
     """
     version: int | None
     """The policy version that was looked at: `accounts.versions` takes it."""
+    warnings: list[RuleWarning]
+    """Rules after the change that can never match. Not looked at for halts and pauses."""
     effective_at: datetime | None = None
     """When what is pending can take effect."""
     error: ErrorBody | None = None
@@ -601,6 +605,20 @@ class Resource:
     """Where a redirect leads. It is not followed: buy there with a new `url`."""
     refusal: str | None = None
     """Why a payment was not taken, in the server's words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleWarning:
+    """A rule that was set and can never match, or a limit that stops payments without a pause. The rule is in force
+    all the same.
+    """
+    code: str
+    """Which warning. Known: `allowlist_pays_nobody`, `allowlist_beside_grants_only`,
+    `single_limit_above_daily_limit`, `single_limit_above_30_day_limit`, `single_limit_above_budget`,
+    `daily_limit_above_30_day_limit`, `zero_limit_without_pause`, `budget_below_single_limits`.
+    """
+    message: str
+    """A sentence for people. Its wording may change: decide by codes, never by it."""
 
 
 @dataclass(frozen=True, kw_only=True)

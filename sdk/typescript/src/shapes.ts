@@ -77,6 +77,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     version: "number",
     "effective_at?": "time",
     "tx_signature?": "string",
+    "warnings?": "RuleWarning[]",
   },
   Attempt: {
     attempt: "number",
@@ -215,6 +216,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     name: "string?",
     outcome: "string",
     version: "number?",
+    warnings: "RuleWarning[]",
     "effective_at?": "time",
     "error?": "ErrorBody",
     "tx_signature?": "string",
@@ -264,6 +266,10 @@ export const SHAPES: Record<string, Record<string, string>> = {
     truncated: "boolean",
     "location?": "string?",
     "refusal?": "string?",
+  },
+  RuleWarning: {
+    code: "string",
+    message: "string",
   },
   SingleLimit: {
     limit: "usdc?",

@@ -86,7 +86,10 @@ export interface AccountParts {
   require_memo?: boolean;
 }
 
-/** An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait. */
+/**
+ * An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait, and
+ * `warnings` in the answer to a change.
+ */
 export interface AccountPolicy {
   /** The id of an account. Opaque; compare it as text. */
   account_id: AccountId;
@@ -121,6 +124,8 @@ export interface AccountPolicy {
   effective_at?: Timestamp;
   /** By which transaction it was just put in force. */
   tx_signature?: TransactionSignature;
+  /** Of a change: the rules in it that can never match. They hold all the same. A pause alone is not looked at. */
+  warnings?: RuleWarning[];
 }
 
 /** `paused` where the account may not pay, by its policy or by a halt. */
@@ -827,6 +832,8 @@ export interface OneChanged {
   outcome: ManyOutcome;
   /** The policy version that was looked at: `accounts.versions` takes it. */
   version: PolicyVersion | null;
+  /** Rules after the change that can never match. Not looked at for halts and pauses. */
+  warnings: RuleWarning[];
   /** When what is pending can take effect. */
   effective_at?: Timestamp;
   /** Why it failed. */
@@ -1039,6 +1046,17 @@ export type Rule =
   | "balance"
   | (string & {});
 
+/**
+ * A rule that was set and can never match, or a limit that stops payments without a pause. The rule is in force all the
+ * same.
+ */
+export interface RuleWarning {
+  /** Which warning. */
+  code: WarningCode;
+  /** A sentence for people. Its wording may change: decide by codes, never by it. */
+  message: Message;
+}
+
 /** What a key may do. `admin` stands for all of them, and for what has no scope of its own. */
 export type Scope = "read" | "pay" | "policy" | "halt" | "reject-approvals" | "admin" | (string & {});
 
@@ -1202,6 +1220,18 @@ export type Usdc = string;
 
 /** USDC as an exact JSON number, with at most six fractional digits. */
 export type UsdcLimit = string;
+
+/** Which warning. */
+export type WarningCode =
+  | "allowlist_pays_nobody"
+  | "allowlist_beside_grants_only"
+  | "single_limit_above_daily_limit"
+  | "single_limit_above_30_day_limit"
+  | "single_limit_above_budget"
+  | "daily_limit_above_30_day_limit"
+  | "zero_limit_without_pause"
+  | "budget_below_single_limits"
+  | (string & {});
 
 /** `daily` and `30_days` are the account's, the others its budget's. */
 export type WatchedLimit = "daily" | "30_days" | "budget_daily" | "budget_30_days" | (string & {});

@@ -128,6 +128,7 @@ mod tests {
             network: Network::Test,
             name: OperatorName::parse("Acme").expect("valid"),
             address: Address::from_bytes([operator; 32]),
+            requires_reason: false,
             created_at: Timestamp::from_unix_seconds(0),
         };
         let scopes = Scopes::ALL;

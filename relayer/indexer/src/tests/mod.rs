@@ -60,6 +60,7 @@ impl Scene {
                 network: Network::Test,
                 name: OperatorName::parse("operator").expect("valid"),
                 address: operator.address,
+                requires_reason: false,
                 created_at: AMBIENT.now(),
             };
             store.operators.insert_operator(&registered).await.expect("inserted");

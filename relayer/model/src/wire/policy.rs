@@ -1,10 +1,10 @@
 //! A policy as it is answered, announced and stored.
 
-use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
+use purser_policy::{AllowedRecipients, Limit, SpendingPolicy, Warning};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::schema::{CounterpartyText, UsdcLimit};
+use super::schema::{CounterpartyText, Message, UsdcLimit, WarningCode};
 use crate::{CounterpartyKind, entries, of_entries};
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
@@ -28,6 +28,24 @@ pub struct PolicyFields {
     require_memo: bool,
     /// Whether nothing may leave.
     paused: bool,
+}
+
+/// A rule that was set and can never match, or a limit that stops payments without a pause. The rule is in force all the same.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = RuleWarning)]
+pub struct WarningBody {
+    #[schema(value_type = WarningCode)]
+    code: &'static str,
+    #[schema(value_type = Message)]
+    message: &'static str,
+}
+
+impl WarningBody {
+    /// The warnings of an answer.
+    pub fn all(warnings: &[Warning]) -> Vec<Self> {
+        let body = |warning: &Warning| Self { code: warning.code(), message: warning.sentence() };
+        warnings.iter().map(body).collect()
+    }
 }
 
 impl PolicyFields {

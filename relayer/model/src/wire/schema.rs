@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use purser_policy::MICROS_PER_USDC;
+use purser_policy::{MICROS_PER_USDC, Warning};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -126,6 +126,7 @@ macro_rules! forms {
 
 forms! {
     UsdcText UsdcNumber PlainKeyText AgentScope CidrText WebhookSecretText RecipientText CounterpartyText EntryOfAllowlist
+    WarningCode
 }
 
 fn addressed(what: &str, prefix: &str) -> Object {
@@ -205,6 +206,7 @@ written! {
     PolicyReason = "PolicyReason": bounded(
         "Why the policy was changed, in the words of who asked for it.", (1, REASON_CHARS_MAX), LABEL, "new supplier"
     );
+    WarningCode = "WarningCode": one_of("Which warning.", Warning::ALL.map(Warning::code));
     WebhookSecretText = "WebhookSecret": formed(
         "What deliveries are signed with: a secret.", "^whsec_[A-Za-z0-9+/]{40,48}={0,2}$",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="

@@ -9,7 +9,8 @@ use crate::parts::finish;
 use crate::reads::read_agent;
 use purser_chain::{AgentOnChain, Confirmed};
 use purser_model::{
-    Account, AccountId, AccountStatus, Asking, Before, KeyId, Operator, PolicyUpdate, SpendingPolicy, Stopped,
+    Account, AccountId, AccountStatus, Asking, Before, Invalid, KeyId, Operator, PolicyUpdate,
+    SpendingPolicy, Stopped,
 };
 
 /// How often a full replacement is tried while others keep changing the policy.
@@ -27,11 +28,13 @@ impl Policies {
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
         let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
+        let warnings = self.warnings(operator, &current.account, &after, &bounds_after).await;
         let bounds_before = current.agent.bounds().into();
         let loosens = current.is_loosened_by(&after);
         let delay = Some(current.operator.loosening_delay_seconds);
         let waits = delay.filter(|delay| loosens && *delay > 0);
-        Ok(PolicyComparison { before: current.agent.policy, after, bounds_before, bounds_after, waits })
+        let before = current.agent.policy;
+        Ok(PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits })
     }
 
     pub(super) async fn change(
@@ -49,7 +52,7 @@ impl Policies {
             if update.only_paused() == Some(true) {
                 return this.pause_alone(&operator, id, &asking).await;
             }
-            let refusal = stops_only().map(ServiceError::from);
+            let refusal = stops_only().map(ServiceError::from).or_else(|| lacks_reason(&operator, &update));
             if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
                 return Err(refusal);
             }
@@ -123,7 +126,13 @@ impl Policies {
                 }
             };
             let done = beside.await;
-            done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })
+            let mut change =
+                done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })?;
+            // The plan of a change of many has its warnings.
+            if takes_turn {
+                this.warn(&operator, id, &mut change).await;
+            }
+            Ok(change)
         };
         finish(&self.inside.tasks, work).await
     }
@@ -241,6 +250,14 @@ impl Policies {
         let view = view(account.id, &agent, None);
         Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
     }
+}
+
+/// Why the change is refused if its operator requires a reason. A pause never needs one.
+pub(super) fn lacks_reason(operator: &Operator, update: &PolicyUpdate) -> Option<ServiceError> {
+    let is_missing =
+        operator.requires_reason && update.reason.is_none() && update.only_paused() != Some(true);
+    let message = "is missing: this operator requires one for each change of a policy, except a pause";
+    is_missing.then(|| Invalid::new("reason", message).into())
 }
 
 /// Tells the record of the change what it replaces.

@@ -6,6 +6,7 @@ mod change;
 mod pending;
 mod plan;
 mod versions;
+mod warnings;
 
 pub use self::versions::policy_versions_filter;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use purser_chain::{AgentOnChain, BoundsOnChain, OperatorOnChain};
 use purser_model::{
     Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp, UsdcAmount,
 };
+use purser_policy::Warning;
 
 /// An account's policy from the chain.
 #[derive(Debug, Clone)]
@@ -32,6 +34,8 @@ pub struct PolicyView {
     pub bounds: BoundsView,
     /// The pending policy that is to replace it.
     pub pending: Option<PendingView>,
+    /// Of a change: the rules in it that can never match. A pause alone is not looked at.
+    pub warnings: Vec<Warning>,
 }
 
 /// What binds an account beside its policy.
@@ -75,6 +79,8 @@ pub struct PolicyComparison {
     /// What binds the account beside it, which never waits.
     pub bounds_before: BoundsView,
     pub bounds_after: BoundsView,
+    /// Rules in it that can never match.
+    pub warnings: Vec<Warning>,
     /// The delay in seconds; `None`: none.
     pub waits: Option<u32>,
 }
@@ -124,7 +130,7 @@ impl Policies {
 
     /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
     /// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
-    /// allowlist entry. PolicyChanged: the version in force is not the expected one, or another one came into force
+    /// allowlist entry, or no reason where the operator requires one. PolicyChanged: the version in force is not the expected one, or another one came into force
     /// before a pause was lifted. TooManyReads: the operator's turn to change something does not come soon; a pause waits for none.
     pub async fn put(
         &self,
@@ -182,5 +188,6 @@ fn view(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> Po
         updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
         bounds: agent.bounds().into(),
         pending,
+        warnings: Vec::new(),
     }
 }

@@ -1,5 +1,8 @@
 //! What one change would do to each of many policies, without a read for each.
 
+use std::collections::HashMap;
+
+use super::change::lacks_reason;
 use super::{Policies, ReadAccount};
 use crate::ServiceError;
 use crate::allowlist::resolve;
@@ -9,7 +12,8 @@ use purser_chain::{BoundsOnChain, OperatorOnChain};
 use purser_model::{AllowedRecipients, Operator, PolicyUpdate};
 
 impl Policies {
-    /// What a PATCH would do to each of these accounts now, in their order. Invalid: the budget is none of the operator's.
+    /// What a PATCH would do to each of these accounts now, in their order. Invalid: the budget is none of the operator's, or a
+    /// reason is missing.
     pub(crate) async fn plan(
         &self,
         operator: &Operator,
@@ -21,12 +25,14 @@ impl Policies {
             Some(Some(budget)) => self.check_budget(operator, &budget.0).await.err(),
             Some(None) | None => None,
         };
+        let refused = no_budget.or_else(|| lacks_reason(operator, update));
         // A pause holds whatever is refused beside it: then each account is told.
-        if let Some(error) = no_budget.clone().filter(|_| !update.pauses()) {
+        if let Some(error) = refused.clone().filter(|_| !update.pauses()) {
             return Err(error);
         }
         let mut resolved = Vec::new();
         let mut planned = Vec::with_capacity(chosen.len());
+        let mut accounts = HashMap::with_capacity(chosen.len());
         for chosen in chosen {
             let Some((account, agent)) = chosen.found else {
                 planned.push(Planned::not_found(chosen.id));
@@ -35,11 +41,13 @@ impl Policies {
             let allowlist = self.allowlist(operator, update, &agent.policy.allowlist, &mut resolved).await;
             let current = ReadAccount { account, agent, operator: on_chain.clone() };
             let mut one = plan_one(&current, update, allowlist, chosen.expected_version);
-            if let Some(error) = &no_budget {
+            if let Some(error) = &refused {
                 one.will = Err(error.clone());
             }
+            accounts.insert(one.id, current.account);
             planned.push(one);
         }
+        self.warn_of_many(operator, update, &accounts, &mut planned).await;
         Ok(planned)
     }
 
@@ -95,6 +103,7 @@ fn plan_one(
         delay_seconds: operator.loosening_delay_seconds,
         rules: Some((before.clone(), after.unwrap_or(before))),
         will,
+        warnings: Vec::new(),
     }
 }
 

@@ -64,6 +64,7 @@ pub(super) fn operator(byte: u8) -> Operator {
         network: Network::Test,
         name: OperatorName::parse("Acme").expect("valid"),
         address: Address::from_bytes([byte; 32]),
+        requires_reason: false,
         created_at: at(0),
     }
 }

@@ -120,6 +120,7 @@ impl Scene {
             network: Network::Test,
             name: OperatorName::parse("Acme").expect("valid"),
             address: Address::from_bytes([1; 32]),
+            requires_reason: false,
             created_at: at(0),
         };
         store.operators.insert_operator(&operator).await.expect("inserted");

@@ -60,6 +60,7 @@ async fn an_account_gets_another_id_where_usdc_lies_at_the_address_of_the_first(
 async fn an_account_that_was_closed_is_not_put_on_a_list_and_one_that_is_listed_stays() {
     let relayer = Relayer::start().await;
     let [payer, payee, other] = [relayer.account().await, relayer.account().await, relayer.account().await];
+    let open = relayer.account().await;
     let policy = format!("/v1/accounts/{payer}/policy");
     let listing = |ids: &[&String]| json!({ "allowed_counterparties": ids });
     assert_eq!(relayer.put(&policy, &listing(&[&payee])).await.status, StatusCode::OK);
@@ -77,7 +78,11 @@ async fn an_account_that_was_closed_is_not_put_on_a_list_and_one_that_is_listed_
         let refused = relayer.put(&policy, &listing(&[payee, other])).await;
         assert_eq!(refused.error(), (400, "invalid_request"));
         assert!(refused.text.contains("was closed"), "{}", refused.text);
-        assert_eq!(relayer.put(&policy, &listing(&[payee])).await.status, StatusCode::OK);
+        let stays = relayer.put(&policy, &listing(&[payee])).await;
+        assert_eq!(stays.status, StatusCode::OK);
+        assert_eq!(stays.body["warnings"][0]["code"], "allowlist_pays_nobody", "{}", stays.text);
+        let with_another = relayer.put(&policy, &listing(&[payee, &open])).await;
+        assert_eq!(with_another.body["warnings"], json!([]), "{}", with_another.text);
     }
 }
 

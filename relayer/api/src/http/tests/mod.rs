@@ -285,6 +285,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
         network: Network::Test,
         name: OperatorName::parse("operator").expect("valid"),
         address: Address::from_bytes([number; 32]),
+        requires_reason: false,
         created_at: now,
     };
     // A second process finds the operator already there.

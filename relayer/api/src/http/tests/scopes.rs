@@ -88,6 +88,7 @@ async fn what_no_description_names_is_closed_to_every_key() {
         network: Network::Test,
         name: OperatorName::parse("Acme").expect("valid"),
         address: Address::from_bytes([1; 32]),
+        requires_reason: false,
         created_at: Ambient::SYSTEM.now(),
     };
     let key_id = KeyId::from_bytes([1; 16]);

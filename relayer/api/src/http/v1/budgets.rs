@@ -11,6 +11,7 @@ use crate::web::body::Json as Body;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use purser_model::wire::WarningBody;
 use purser_model::wire::schema::{Signature, UsdcLimit};
 use purser_model::{Address, BudgetId, Timestamp, UpdateBudget};
 use purser_service::{BudgetChange, BudgetView, Budgets, PendingCaps, budgets_filter};
@@ -37,6 +38,10 @@ pub struct BudgetResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     tx_signature: Option<Signature>,
+    /// Of a change: the rules that can never match with these caps. They hold all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 8)]
+    warnings: Option<Vec<WarningBody>>,
 }
 
 /// How much of a budget is used, whichever account paid.
@@ -82,6 +87,7 @@ impl From<BudgetView> for BudgetResponse {
             },
             pending: view.pending.map(PendingCapsBody::from),
             tx_signature: None,
+            warnings: None,
         }
     }
 }
@@ -146,8 +152,9 @@ pub async fn patch(
     Id(id): Id<BudgetId>,
     Body(update): Body<UpdateBudget>,
 ) -> Result<Response, ApiError> {
-    let BudgetChange { view, waits, tx_signature } = budgets.update(&operator, id, update).await?;
-    let answer = BudgetResponse { tx_signature: tx_signature.map(Signature::from), ..view.into() };
+    let BudgetChange { view, waits, tx_signature, warnings } = budgets.update(&operator, id, update).await?;
+    let warnings = Some(WarningBody::all(&warnings));
+    let answer = BudgetResponse { tx_signature: tx_signature.map(Signature::from), warnings, ..view.into() };
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(answer)).into_response())
 }

@@ -17,7 +17,7 @@ use crate::web::error::{ApiError, ErrorBody};
 use crate::web::many::{Changed, Compared, change, compare};
 use crate::web::{HasChanged, OnRecord, RequestId};
 use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, reference};
-use purser_model::wire::{Fields, PolicyFields, schema::written};
+use purser_model::wire::{Fields, PolicyFields, WarningBody, schema::written};
 use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, ManyOutcome, Operator,
     PolicyUpdate, Selection, Tag, Timestamp,
@@ -166,6 +166,9 @@ struct OneResponse {
     before: PartsOfAccount,
     /// What differs, after.
     after: PartsOfAccount,
+    /// Rules after the change that can never match. Not looked at for halts and pauses.
+    #[schema(max_items = 8)]
+    warnings: Vec<WarningBody>,
     /// When what is pending can take effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -232,6 +235,7 @@ fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Respon
             version: planned.version.map(PolicyVersionNumber),
             before: PartsOfAccount(before),
             after: PartsOfAccount(after),
+            warnings: WarningBody::all(&planned.warnings),
             effective_at,
             tx_signature: tx_signature.map(Signature::from),
             error: error.map(|error| ApiError::from(error).into_body(id).0),
@@ -344,6 +348,7 @@ mod tests {
     use crate::web::many::SHOWN_BYTES_MAX;
     use crate::web::once::ANSWER_BYTES_MAX;
     use purser_model::{NAME_CHARS_MAX, SELECTED_MAX};
+    use purser_policy::Warning;
 
     #[tokio::test]
     async fn largest_answer_fits_what_is_kept_of_a_request() {
@@ -366,6 +371,7 @@ mod tests {
                 delay_seconds: u32::MAX,
                 rules: None,
                 will: Err(error.clone()),
+                warnings: Warning::ALL.to_vec(),
             };
             (Compared { planned, before: shown(), after: shown() }, CameOut::failed(error))
         };

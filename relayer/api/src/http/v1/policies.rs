@@ -13,12 +13,13 @@ use crate::web::body::JsonText;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::wire::PolicyFields;
 use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, written};
+use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::{AccountId, BudgetId, Invalid, KeyId, Operator, PolicyUpdate, Timestamp};
 use purser_service::{PendingView, Policies, PolicyChange, PolicyView, ServiceError};
 
-/// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait.
+/// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait, and `warnings`
+/// in the answer to a change.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountPolicy)]
 pub struct PolicyResponse {
@@ -47,6 +48,10 @@ pub struct PolicyResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     tx_signature: Option<Signature>,
+    /// Of a change: the rules in it that can never match. They hold all the same. A pause alone is not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 8)]
+    warnings: Option<Vec<WarningBody>>,
 }
 
 /// A policy that waits.
@@ -101,6 +106,7 @@ impl From<PolicyView> for PolicyResponse {
             pending: view.pending.map(PendingResponse::from),
             effective_at: None,
             tx_signature: None,
+            warnings: None,
         }
     }
 }
@@ -120,11 +126,14 @@ impl IntoResponse for PolicyResponse {
 fn answer(change: PolicyChange) -> Response {
     match change {
         PolicyChange::InForce { view, tx_signature } => {
-            PolicyResponse { tx_signature: Some(tx_signature.into()), ..view.into() }.into_response()
+            let warnings = Some(WarningBody::all(&view.warnings));
+            let tx_signature = Some(tx_signature.into());
+            PolicyResponse { tx_signature, warnings, ..view.into() }.into_response()
         }
         PolicyChange::Waits(view) => {
             let effective_at = view.pending.as_ref().map(|pending| pending.effective_at);
-            let waits = PolicyResponse { effective_at, ..view.into() };
+            let warnings = Some(WarningBody::all(&view.warnings));
+            let waits = PolicyResponse { effective_at, warnings, ..view.into() };
             (StatusCode::ACCEPTED, waits).into_response()
         }
     }

@@ -1,0 +1,134 @@
+//! Which of an account's rules can never match, for whoever changes them. A change is never refused for that, nor for want of what a
+//! warning needs: what the chain does not answer now is not warned of.
+
+use std::collections::HashMap;
+
+use super::{BoundsView, Policies, PolicyChange, PolicyView};
+use crate::ServiceError;
+use crate::allowlist::closed_entries;
+use crate::error::from_chain;
+use crate::planned::Planned;
+use purser_chain::BudgetOnChain;
+use purser_model::{
+    Account, AccountId, Address, AllowedRecipients, BudgetId, Limit, Operator, PolicyUpdate, SpendingPolicy,
+    UsdcAmount,
+};
+use purser_policy::{AccountRules, Warning};
+
+/// What warnings need besides an account's own rules.
+#[derive(Default)]
+pub(super) struct WarningFacts {
+    budgets: Vec<BudgetOnChain>,
+    /// Of each allowlist that was looked at, its entries that are closed accounts.
+    closed: Vec<(AllowedRecipients, Vec<purser_policy::Address>)>,
+}
+
+impl WarningFacts {
+    /// Reads what accounts with these budgets and allowlists need.
+    pub(super) async fn read(
+        policies: &Policies,
+        operator: &Operator,
+        budgets: &[Address],
+        allowlists: &[&AllowedRecipients],
+    ) -> Self {
+        let mut facts = Self::default();
+        facts.budgets = read_budgets(policies, operator, budgets).await.unwrap_or_default();
+        for allowlist in allowlists {
+            if facts.closed.iter().any(|(known, _)| known == *allowlist) {
+                continue;
+            }
+            let closed = closed_entries(&policies.inside, operator, allowlist).await.unwrap_or_default();
+            facts.closed.push(((*allowlist).clone(), closed));
+        }
+        facts
+    }
+
+    pub(super) fn warnings(
+        &self,
+        account: &Account,
+        policy: &SpendingPolicy,
+        bounds: &BoundsView,
+    ) -> Vec<Warning> {
+        let closed = self.closed.iter().find(|(allowlist, _)| *allowlist == policy.allowlist);
+        let budget = bounds.budget.and_then(|BudgetId(budget)| {
+            self.budgets.iter().find(|known| known.state.address == budget).map(BudgetOnChain::caps)
+        });
+        let rules = AccountRules {
+            policy: policy.as_policy(),
+            own: [account.address.bytes(), account.token_account.bytes()],
+            closed: closed.map_or(&[], |(_, closed)| closed),
+            by_grant_only: bounds.by_grant_only,
+            max_30_day_spend: limit(bounds.max_30_day_spend),
+            budget: budget.map_or([Limit::Unlimited; 2], |caps| caps.limits()),
+        };
+        rules.warnings().collect()
+    }
+}
+
+impl Policies {
+    /// Warnings about the rules that an account has or is to have.
+    pub(super) async fn warnings(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        policy: &SpendingPolicy,
+        bounds: &BoundsView,
+    ) -> Vec<Warning> {
+        let budget = bounds.budget.map(|BudgetId(address)| address);
+        let facts = WarningFacts::read(self, operator, budget.as_slice(), &[&policy.allowlist]).await;
+        facts.warnings(account, policy, bounds)
+    }
+
+    /// Adds the warnings about what many accounts are to have. A pause waits for none, and a list is looked at where it is changed.
+    pub(super) async fn warn_of_many(
+        &self,
+        operator: &Operator,
+        update: &PolicyUpdate,
+        accounts: &HashMap<AccountId, Account>,
+        planned: &mut [Planned],
+    ) {
+        if update.pauses() {
+            return;
+        }
+        let after = || planned.iter().filter_map(|one| one.rules.as_ref()).map(|(_, after)| after);
+        let mut budgets: Vec<Address> = after().filter_map(|rules| rules.bounds.budget).collect();
+        budgets.sort_unstable();
+        budgets.dedup();
+        let is_list_changed = update.allowed_counterparties.is_some();
+        let allowlists: Vec<_> =
+            after().filter(|_| is_list_changed).map(|rules| &rules.policy.allowlist).collect();
+        let facts = WarningFacts::read(self, operator, &budgets, &allowlists).await;
+        for one in planned.iter_mut().filter(|one| one.will.is_ok()) {
+            if let (Some(account), Some((_, after))) = (accounts.get(&one.id), &one.rules) {
+                one.warnings = facts.warnings(account, &after.policy, &after.bounds.into());
+            }
+        }
+    }
+
+    /// Adds the warnings about the policy that was set, or that waits.
+    pub(super) async fn warn(&self, operator: &Operator, id: AccountId, change: &mut PolicyChange) {
+        let (PolicyChange::InForce { view, .. } | PolicyChange::Waits(view)) = change;
+        let PolicyView { policy, bounds, pending, .. } = &*view;
+        let policy = pending.as_ref().map_or(policy, |pending| &pending.policy);
+        if let Ok(account) = self.find(operator, id).await {
+            view.warnings = self.warnings(operator, &account, policy, bounds).await;
+        }
+    }
+}
+
+async fn read_budgets(
+    policies: &Policies,
+    operator: &Operator,
+    budgets: &[Address],
+) -> Result<Vec<BudgetOnChain>, ServiceError> {
+    if budgets.is_empty() {
+        return Ok(Vec::new());
+    }
+    let chain = &policies.inside.chains.get(operator.network)?.chain;
+    let read = chain.read_budgets_at(&operator.address, budgets).await;
+    read.map_err(|error| from_chain(operator.network, &error, true))
+}
+
+fn limit(cap: Option<UsdcAmount>) -> Limit {
+    cap.map_or(Limit::Unlimited, Limit::AtMost)
+}
