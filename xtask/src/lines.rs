@@ -29,24 +29,24 @@ const BUDGETS: &[(&str, usize)] = &[
     ("cli", 3_370), // a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_525), // changes of bounds and caps that name what they replace; creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
     ("csv", 60),       // what the audit's ledger and the relayer's lists share
-    ("core", 4_840), // its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
+    ("core", 4_930), // a wallet as the payee; its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("extensions/dashboard", 5_930), // what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
-    ("extensions/mcp", 1_725), // strangers' memos; goal 500; a client that shows pages is led to an approval
+    ("extensions/dashboard", 5_940), // a wallet as the payee; what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("extensions/mcp", 1_760), // a wallet as the payee; strangers' memos; goal 500; a client that shows pages is led to an approval
     ("extensions/x402", 1_255), // offers in every form that sellers write
     ("localnet", 1_630),       // a gate: pages of other sites only read
     ("main", 225),             // what the configuration says of extensions is read here
     ("migrations", 5_975), // approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_475),     // goal 900; buckets that grow are its latest raise
     ("programs/purser", 4_580), // changes of bounds and caps that name what they replace; removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
-    ("relayer/api", 8_365),     // goal 7,000
+    ("relayer/api", 8_380),     // a wallet as the payee; goal 7,000
     ("relayer/app", 1_505),
     ("relayer/base", 880),
-    ("relayer/chain", 7_450), // the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
+    ("relayer/chain", 7_510), // a wallet as the payee; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
     ("relayer/indexer", 1_825),
-    ("relayer/model", 6_215), // the bodies and answers that came from the API; goal 6,000
+    ("relayer/model", 6_285), // a wallet as the payee; the bodies and answers that came from the API; goal 6,000
     ("relayer/service", 8_840), // goal 7,000; one table of conditions, what counts them for alerts, and what was last seen
-    ("relayer/store", 11_025), // tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
+    ("relayer/store", 11_035), // a wallet as the payee; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 965),
     ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_280), // blocks that are dated wrong; approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed

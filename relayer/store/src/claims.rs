@@ -187,7 +187,7 @@ async fn latest_like(
     }
     .run(&mut *tx)
     .await?;
-    // An account and its token account are one payee. `|| ''` keeps SQLite from reading all transfers of the account.
+    // An account, a wallet and their token accounts are one payee each. `|| ''` keeps SQLite from reading all transfers of the account.
     let asked_after = new.transfer.asked_after();
     let latest: Option<Option<TransferId>> = sql! {
         "SELECT MAX(transfer_id) FROM (
@@ -254,19 +254,19 @@ async fn insert_transfer(
     let to = TransferStateColumns::from(&claimed.state);
     let inserted = sql! {
         "INSERT INTO transfers
-             (transfer_id, operator_id, network, account_id, key_id, recipient, amount_usdc, memo,
+             (transfer_id, operator_id, network, account_id, key_id, recipient, to_wallet, amount_usdc, memo,
               idempotency_key, key_use, key_expires_unix, fingerprint, fee_payer, asks_approval,
               asked_at, lease_holder, lease_expires_at, created_at, updated_at, policy_version,
               state, signed_bytes, tx_signature, last_valid_block_height, ended_at, reason, message, checks, retry_at,
               approval_reason, approval_expires_at)
-         VALUES ({id}, {operator_id}, {network}, {from}, {key_id}, {recipient}, {amount}, {memo},
+         VALUES ({id}, {operator_id}, {network}, {from}, {key_id}, {recipient}, {to_wallet}, {amount}, {memo},
              {idempotency_key}, {key_use}, {expires_unix}, {fingerprint}, {fee_payer}, {asks_approval},
              {asked_at}, {holder}, {lease_expires_at}, {created_at}, {updated_at}, {policy_version},
              {state}, {signed_bytes}, {tx_signature}, {last_valid_block_height}, {ended_at}, {reason}, {message}, {checks}, {retry_at},
              {approval_reason}, {approval_expires_at})
          ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
         claimed.id, operator_id, claimed.network, request.from, claimed.key_id, recipient = request.to,
-        request.amount, request.memo, idempotency_key, key_use = key_use.number, key_use.expires_unix,
+        to_wallet = request.to.wallet(), request.amount, request.memo, idempotency_key, key_use = key_use.number, key_use.expires_unix,
         fingerprint, claimed.fee_payer, asks_approval = asks_approval(claimed.approval), claimed.asked_at,
         holder, clock.lease_expires_at, claimed.created_at, claimed.updated_at, claimed.policy_version,
         state = stored(&claimed.state), to.signed_bytes, to.tx_signature, to.last_valid_block_height, to.ended_at,
