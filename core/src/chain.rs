@@ -39,14 +39,35 @@ pub enum Destination {
     },
     /// Nothing is there, and it cannot be a wallet (it is off the curve).
     Missing,
-    /// System-owned, or absent but possibly a key: pay its USDC token account instead.
+    /// A key's address, system-owned or absent: pay its USDC token account instead.
     Wallet {
         usdc_token_account: Address,
     },
+    /// No key's address (off the curve), and it may own a token account: a vault, such as a multisig's, or an agent's account.
+    Vault {
+        usdc_token_account: Address,
+    },
+    /// The payee is a wallet that has no USDC token account.
+    NoTokenAccount,
+    /// The payee was named as a wallet, and is none.
+    NotWallet(NotWallet),
     OtherMint,
     Frozen,
     Uninitialized,
     NotTokenAccount,
+}
+
+/// What stands at an address that was named as a wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotWallet {
+    /// No key has it, since it is off the curve.
+    Vault {
+        usdc_token_account: Address,
+    },
+    TokenAccount,
+    Program,
+    /// An account that a program owns.
+    OfProgram,
 }
 
 /// An allowlist in whatever form the chain's reader holds it.

@@ -11,6 +11,16 @@ pub struct Failure {
     pub retry_at: Option<Timestamp>,
 }
 
+/// What a token account costs whoever creates it, as rent.
+pub const TOKEN_ACCOUNT_RENT_LAMPORTS: u64 = 2_039_280;
+
+impl FailureCode {
+    /// The rent that somebody has to pay before the same request can be paid.
+    pub fn rent_lamports(self) -> Option<u64> {
+        (self == Self::RecipientHasNoTokenAccount).then_some(TOKEN_ACCOUNT_RENT_LAMPORTS)
+    }
+}
+
 words! {
     /// Kinds of failure. All but three may be retried under the same idempotency key.
     pub enum FailureCode {
@@ -18,6 +28,8 @@ words! {
         /// The issuer of USDC has frozen the paying token account.
         AccountFrozen = "account_frozen",
         InvalidRecipient = "invalid_recipient",
+        /// Everything else allows it, and the wallet that is to be paid has no USDC token account.
+        RecipientHasNoTokenAccount = "recipient_has_no_token_account",
         SolanaUnavailable = "solana_unavailable",
         /// Landed on the chain and failed there, other than by policy.
         TransferFailed = "transfer_failed",

@@ -52,12 +52,12 @@ pub use amount_text::usdc_text;
 pub use approval::{Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted};
 pub use bounds::{Bounds, BudgetState, MonthCap};
 pub use chain::{
-    AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Refusal,
+    AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, NotWallet, Outcome, Payer, Refusal,
     SharedAllowlist, UnsignedTransfer, clocks_agree,
 };
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
-pub use failure::{Failure, FailureCode};
+pub use failure::{Failure, FailureCode, TOKEN_ACCOUNT_RENT_LAMPORTS};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,

@@ -150,13 +150,13 @@ pub trait Chain: Signer {
     /// The chain's clock, unix seconds, cached for less than 1 s.
     async fn now(&self) -> Result<i64, ChainFault>;
 
-    /// Reads operator, agent, source, destination and clock in one call, at one slot; and where `granted` is set, the grant under its
-    /// tag, if it covers that payment.
+    /// Reads operator, agent, source, destination and clock in one call, at one slot; the wallet too, if the payment names one; and
+    /// with `with_grant`, the grant under the payment's tag, if it covers the payment.
     async fn read_for_transfer(
         &self,
         payer: &Payer,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainFault>;
 
     /// For each of these transfers, which wait for a person: whether a grant, a payment, a halt, a pause or another policy is there, so that
@@ -167,7 +167,7 @@ pub trait Chain: Signer {
 
     /// The same as [`Chain::read_for_transfer`] from what we know, without asking a node; our transfers in flight count as made. It may be
     /// a moment old, or wrong: enough to go ahead on, never to refuse on. `None` when part of it is not known.
-    fn known_for_transfer(&self, _payer: &Payer, _destination: &Address) -> Option<ChainView> {
+    fn known_for_transfer(&self, _payer: &Payer, _payment: &Payment<'_>) -> Option<ChainView> {
         None
     }
 

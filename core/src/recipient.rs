@@ -13,12 +13,14 @@ pub enum Recipient {
     Agent(AccountId),
     /// A Solana address, expected to be a USDC token account.
     TokenAccount(Address),
+    /// A wallet, which is paid at its associated USDC token account.
+    Wallet { wallet: Address, token_account: Address },
     /// Neither: kept as submitted, and answered with 422 `invalid_recipient`.
     Unreadable(String),
 }
 
 impl Recipient {
-    /// Reads an `acct_` id or a base58 address. Invalid (400): over 200 characters, or a NUL.
+    /// Reads an `acct_` id or a base58 address; never a wallet, which is named as one. Invalid (400): over 200 characters, or a NUL.
     pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
         let text = text.into();
         check_text("to", &text, RECIPIENT_CHARS_MAX)?;
@@ -31,9 +33,17 @@ impl Recipient {
         })
     }
 
-    /// The text as submitted, since each id and address has only one text.
+    /// The text as submitted, since each id and address has only one text; of a wallet that of its token account.
     pub fn text(&self) -> String {
         self.to_string()
+    }
+
+    /// The wallet, if it was named as one.
+    pub const fn wallet(&self) -> Option<Address> {
+        match self {
+            Self::Wallet { wallet, .. } => Some(*wallet),
+            Self::Agent(_) | Self::TokenAccount(_) | Self::Unreadable(_) => None,
+        }
     }
 }
 
@@ -41,7 +51,7 @@ impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(id) => id.fmt(f),
-            Self::TokenAccount(address) => address.fmt(f),
+            Self::TokenAccount(token_account) | Self::Wallet { token_account, .. } => token_account.fmt(f),
             Self::Unreadable(text) => f.write_str(text),
         }
     }

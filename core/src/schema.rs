@@ -133,7 +133,8 @@ written! {
         (1, IDEMPOTENCY_KEY_CHARS_MAX), NO_NUL, "order-4711"
     );
     Recipient = "Recipient": bounded(
-        "Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and failed.",
+        "Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and failed. For a wallet, \
+         the address of its USDC token account.",
         (0, RECIPIENT_CHARS_MAX), NO_NUL, "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
     );
 }

@@ -24,11 +24,14 @@ impl TransferRequest {
 }
 
 impl Fingerprint {
-    /// The fingerprint of a request; an empty memo counts as none, as on the chain.
+    /// The fingerprint of a request; an empty memo counts as none, as on the chain. A wallet and its token account are two requests.
     pub fn of(request: &TransferRequest) -> Self {
-        let to = request.to.text();
+        let (domain, to) = match request.to.wallet() {
+            Some(wallet) => ("purser:fingerprint:wallet:v1", wallet.to_string()),
+            None => ("purser:fingerprint:v1", request.to.text()),
+        };
         let mut hash = Sha256::new();
-        hash.update(b"purser:fingerprint:v1");
+        hash.update(domain);
         hash.update(request.from.bytes());
         hash.update(request.amount.micros().to_le_bytes());
         hash.update((to.len() as u64).to_le_bytes());

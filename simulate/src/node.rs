@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Address, Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
-    PaymentMade, REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Timestamp, Transfer,
-    TransferState, UnsignedTransfer,
+    Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment, PaymentMade,
+    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Timestamp, Transfer, TransferState,
+    UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, PaidTags, TagBucket, UsdcAmount};
 use tokio::time::{Instant, sleep};
@@ -166,9 +166,10 @@ impl Chain for SimChain {
     async fn read_for_transfer(
         &self,
         _: &Payer,
-        _: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainFault> {
+        let granted = with_grant.then_some(payment);
         self.asks("view").await?;
         Ok(self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
@@ -195,7 +196,7 @@ impl Chain for SimChain {
         }))
     }
 
-    fn known_for_transfer(&self, _: &Payer, _: &Address) -> Option<ChainView> {
+    fn known_for_transfer(&self, _: &Payer, _: &Payment<'_>) -> Option<ChainView> {
         if self.world.goes_wrong(30) {
             return None;
         }

@@ -15,6 +15,7 @@ use purser_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -134,6 +135,19 @@ async fn error_idempotency_conflict_is_409() {
 async fn error_invalid_recipient_is_422() {
     let (agent, _) = agent_and_payee().await;
     agent.pays("1").to(&"nobody").await.is_error(422, "invalid_recipient");
+}
+
+#[tokio::test]
+async fn error_recipient_has_no_token_account_is_422_with_the_rent_and_the_same_request_pays_later() {
+    let (agent, _) = agent_and_payee().await;
+    let wallet = Keypair::new().pubkey();
+    let payment = agent.pays("1").field("to", json!({ "wallet": wallet.to_string() }));
+    let refused = payment.clone().await.is_error(422, "recipient_has_no_token_account");
+    assert_eq!((&refused["rent_lamports"], &refused["approvable"]), (&json!(2_039_280), &json!(false)));
+    assert_eq!((&refused["status"], &refused["retryable"]), (&json!("failed"), &json!(false)));
+    let token_account = agent.operator.chain.sets_usdc(&wallet, 0).await;
+    assert!(refused.text_of("message").contains(&token_account.to_string()), "{}", refused.text);
+    assert_eq!(payment.await.is_settled()["to"], token_account.to_string());
 }
 
 fn purchase(agent: &Agent, url: &str) -> Value {

@@ -114,6 +114,7 @@ mod traces;
 mod transfer_list;
 mod transfers;
 mod upgrade;
+mod wallets;
 mod warnings;
 mod webhooks;
 mod window;

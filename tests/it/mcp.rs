@@ -154,6 +154,8 @@ async fn payment_names_itself_and_its_schema_says_so() {
         send["inputSchema"]["properties"]["idempotency_key"]["description"].as_str().expect("a text");
     let sentence = "the name of this payment; keep it when you retry; a new one is a second payment";
     assert!(description.starts_with(sentence), "{description}");
+    assert_eq!(send["inputSchema"]["properties"]["to"]["type"], "string");
+    assert_eq!(send["inputSchema"]["properties"]["to_is_wallet"]["type"], "boolean");
     let nameless = calls(&key, "send_transfer", json!({ "to": "x", "amount": "1" })).await;
     assert_eq!(is_refused(&nameless, "invalid_request").1["param"], "idempotency_key");
 }

@@ -17,6 +17,7 @@ fn every_parameter_changes_the_fingerprint() {
     for changed in [
         TransferRequest { from: AccountId::from_bytes([2; 16]), ..request() },
         TransferRequest { to: Recipient::Unreadable("1".into()), ..request() },
+        TransferRequest { to: wallet(1, 0), ..request() },
         TransferRequest { amount: UsdcAmount::from_micros(1_500_001), ..request() },
         TransferRequest { memo: memo("x"), ..request() },
     ] {
@@ -24,6 +25,23 @@ fn every_parameter_changes_the_fingerprint() {
     }
     let same = TransferRequest { memo: memo(""), ..request() };
     assert_eq!(Fingerprint::of(&same), original);
+}
+
+/// The request's token account has 32 zero bytes.
+fn wallet(wallet: u8, token_account: u8) -> Recipient {
+    let [wallet, token_account] = [wallet, token_account].map(|byte| Address::from_bytes([byte; 32]));
+    Recipient::Wallet { wallet, token_account }
+}
+
+#[test]
+fn wallet_is_another_request_than_its_token_account_or_its_own_address_as_a_text() {
+    let of = |to| Fingerprint::of(&TransferRequest { to, ..request() });
+    let named = of(wallet(1, 2));
+    assert_ne!(named, of(wallet(3, 2)));
+    for byte in [1, 2] {
+        assert_ne!(named, of(Recipient::TokenAccount(Address::from_bytes([byte; 32]))));
+    }
+    assert_ne!(named, of(Recipient::Unreadable(Address::from_bytes([1; 32]).to_string())));
 }
 
 #[test]

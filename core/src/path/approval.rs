@@ -41,7 +41,7 @@ impl Carrier {
         };
         // It is asked for at its first signature.
         let asked = Payment { asked_at: None, ..Payment::of(&transfer, destination) };
-        let view = match self.read_for(&destination, Some(&asked)).await {
+        let view = match self.read_for(&asked, true).await {
             Ok(view) => view,
             Err(error) => {
                 tracing::info!(transfer_id = %transfer.id, %error, "cannot look for a grant; retrying");

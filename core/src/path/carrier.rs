@@ -241,13 +241,10 @@ impl Carrier {
             let read_at = known.is_none().then(|| self.now());
             let view = match known {
                 Some(view) => view,
-                None => {
-                    let asked = Payment::of(transfer, destination);
-                    match self.read_for(&destination, granted.then_some(&asked)).await {
-                        Ok(view) => view,
-                        Err(fault) => return Ok(self.unserved(transfer, fault)),
-                    }
-                }
+                None => match self.read_for(&Payment::of(transfer, destination), granted).await {
+                    Ok(view) => view,
+                    Err(fault) => return Ok(self.unserved(transfer, fault)),
+                },
             };
             crash_point!("read.after");
             if is_new {
@@ -380,7 +377,9 @@ impl Carrier {
             Recipient::Unreadable(_) => {
                 return Ok(Err("The recipient is neither an account id nor a Solana address.".into()));
             }
-            Recipient::TokenAccount(address) => *address,
+            Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. } => {
+                *token_account
+            }
             // An account of another operator is paid like our own, if it is on the same network.
             Recipient::Agent(id) => match self.outside.ledger.find_payee(self.payer.network, *id).await? {
                 Some(token_account) => token_account,
@@ -402,24 +401,25 @@ impl Carrier {
     }
 
     /// Reads everything that the decision needs, at one slot.
-    pub async fn read(&self, destination: &Address) -> Result<ChainView, ChainFault> {
-        self.read_for(destination, None).await
+    pub async fn read(&self, payment: &Payment<'_>) -> Result<ChainView, ChainFault> {
+        self.read_for(payment, false).await
     }
 
-    /// The same, with the grant for this payment.
+    /// The same, and the payment's grant.
     pub(super) async fn read_for(
         &self,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainFault> {
-        self.chain.read_for_transfer(&self.payer, destination, granted).await
+        self.chain.read_for_transfer(&self.payer, payment, with_grant).await
     }
 
     /// A view that is known without asking, if it clearly allows the transfer.
     fn known(&self, transfer: &Transfer, destination: Address) -> Option<ChainView> {
-        let view = self.chain.known_for_transfer(&self.payer, &destination)?;
+        let payment = Payment::of(transfer, destination);
+        let view = self.chain.known_for_transfer(&self.payer, &payment)?;
         let asked_at = transfer.asked_at.map(|asked_at| view.window.effective(asked_at));
-        let payment = Payment { asked_at, ..Payment::of(transfer, destination) };
+        let payment = Payment { asked_at, ..payment };
         (decide(&view, &payment, self.now()).0 == Decision::Sign).then_some(view)
     }
 

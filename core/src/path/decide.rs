@@ -1,5 +1,5 @@
 //! The decision before signing: first what is at the recipient's address, then `purser_policy`, then what binds the account beside
-//! its policy, then the balance.
+//! its policy, then the balance, then whether a wallet has a token account.
 
 use purser_policy::{
     AccountState, PaidTags, TransferRequest as PolicyRequest, Violation, Waived, check_granted, explain,
@@ -8,8 +8,8 @@ use purser_policy::{
 use crate::bounds::Excess;
 use crate::{
     Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt,
-    Limit, Recipient, Rejection, RejectionReason, RuleCheck, Timestamp, Transfer, TransferRequest,
-    UsdcAmount, usdc_text,
+    Limit, NotWallet, Recipient, Rejection, RejectionReason, RuleCheck, TOKEN_ACCOUNT_RENT_LAMPORTS,
+    Timestamp, Transfer, TransferRequest, UsdcAmount, usdc_text,
 };
 
 /// For a halt without known details.
@@ -53,11 +53,10 @@ pub enum Decision {
 
 /// Decides from one view. `at` is the time of a rejection or failure.
 pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, Checks) {
-    let owner = match view.destination {
-        Destination::TokenAccount { owner } => owner,
-        ref other => {
-            let failure = invalid_recipient(describe(other, &payment.request.to), at);
-            return (Decision::Failing(failure, None), Checks::default());
+    let owner = match owner_of(&view.destination, &payment.request.to) {
+        Ok(owner) => owner,
+        Err(message) => {
+            return (Decision::Failing(invalid_recipient(message, at), None), Checks::default());
         }
     };
     let amount = payment.request.amount;
@@ -105,10 +104,31 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
             None if view.balance < amount => {
                 Decision::Failing(insufficient(amount, Some(view.balance), at), Some(checks.clone()))
             }
+            None if view.destination == Destination::NoTokenAccount => {
+                Decision::Failing(no_token_account(payment, at), Some(checks.clone()))
+            }
             None => allowed,
         },
     };
     (decision, checks)
+}
+
+/// The owner of the token account that is paid, or why nothing can be paid there. A wallet will own the account that it does not have
+/// yet.
+fn owner_of(destination: &Destination, to: &Recipient) -> Result<Address, String> {
+    match (destination, to) {
+        // Its owner gave it away: the money would be somebody else's.
+        (Destination::TokenAccount { owner }, Recipient::Wallet { wallet, token_account })
+            if owner != wallet =>
+        {
+            Err(format!(
+                "The wallet does not own its USDC token account any more: {token_account} belongs to {owner}."
+            ))
+        }
+        (Destination::TokenAccount { owner }, _) => Ok(*owner),
+        (Destination::NoTokenAccount, Recipient::Wallet { wallet, .. }) => Ok(*wallet),
+        (other, to) => Err(describe(other, to)),
+    }
 }
 
 /// The spendable balance, as a rule beside those of the policy. Nothing of a frozen balance can be spent.
@@ -131,6 +151,16 @@ pub(super) fn frozen(failed_at: Timestamp) -> Failure {
 /// The failure of a transfer to something that cannot be paid.
 pub(super) fn invalid_recipient(message: impl Into<String>, failed_at: Timestamp) -> Failure {
     Failure { code: FailureCode::InvalidRecipient, message: message.into(), failed_at, retry_at: None }
+}
+
+/// The failure of a transfer to a wallet without a USDC token account, which nothing else forbids.
+fn no_token_account(payment: &Payment<'_>, failed_at: Timestamp) -> Failure {
+    let message = format!(
+        "The wallet has no USDC token account yet; nothing was paid. Once {} is created, which takes {TOKEN_ACCOUNT_RENT_LAMPORTS} \
+         lamports of rent, send the same request again.",
+        payment.destination
+    );
+    Failure { code: FailureCode::RecipientHasNoTokenAccount, message, failed_at, retry_at: None }
 }
 
 /// The failure of a transfer beyond the balance.
@@ -177,15 +207,32 @@ pub(super) fn failing(fault: &ChainFault, failed_at: Timestamp) -> Option<Failur
 fn describe(destination: &Destination, to: &Recipient) -> String {
     match to {
         Recipient::Agent(_) => return NO_PAYEE.into(),
-        Recipient::TokenAccount(_) | Recipient::Unreadable(_) => {}
+        Recipient::TokenAccount(_) | Recipient::Wallet { .. } | Recipient::Unreadable(_) => {}
     }
     match destination {
         Destination::TokenAccount { .. } => "The recipient is a USDC token account.".into(),
-        Destination::Missing => "There is no account at the recipient's address.".into(),
+        Destination::Missing | Destination::NoTokenAccount => {
+            "There is no account at the recipient's address.".into()
+        }
         Destination::Wallet { usdc_token_account } => format!(
-            "The recipient is a wallet, not a USDC token account. The wallet's USDC token account is \
-             {usdc_token_account}; if it exists, pay that."
+            "The recipient is a wallet, not a USDC token account. Pay it as {{\"wallet\": \"{to}\"}}: that pays its USDC token \
+             account, {usdc_token_account}."
         ),
+        Destination::Vault { usdc_token_account }
+        | Destination::NotWallet(NotWallet::Vault { usdc_token_account }) => format!(
+            "The recipient's address is no wallet's: it is a program's, such as a vault or an account of this service. Its USDC token \
+             account is {usdc_token_account}; if it exists, pay that by its address. Pay an account of this service by its id."
+        ),
+        Destination::NotWallet(NotWallet::TokenAccount) => {
+            "The recipient was named as a wallet, and is a token account. Name the wallet that owns it."
+                .into()
+        }
+        Destination::NotWallet(NotWallet::Program) => {
+            "The recipient was named as a wallet, and is a program.".into()
+        }
+        Destination::NotWallet(NotWallet::OfProgram) => {
+            "The recipient was named as a wallet, and is an account that a program owns.".into()
+        }
         Destination::OtherMint => "The recipient is a token account of another mint than USDC.".into(),
         Destination::Frozen => "The recipient is a USDC token account that is frozen.".into(),
         Destination::Uninitialized => "The recipient is a token account that is not initialized.".into(),

@@ -125,7 +125,7 @@ impl Carrier {
             }
         }
         let view = loop {
-            match self.read(&destination).await {
+            match self.read(&Payment::of(transfer, destination)).await {
                 Ok(view) => break view,
                 Err(error) => {
                     tracing::warn!(transfer_id = %transfer.id, %error, "cannot tell yet whether it landed");
@@ -156,7 +156,7 @@ impl Carrier {
                 return self.fail_if_unpaid(transfer, destination, code, message).await;
             }
             Refusal::TagsFull => {
-                let frees_at = self.read(&destination).await.ok();
+                let frees_at = self.read(&Payment::of(&transfer, destination)).await.ok();
                 full(frees_at.and_then(|view| view.frees_at(transfer.id.tag())), self.now())
             }
             Refusal::InsufficientBalance => {
@@ -180,7 +180,7 @@ impl Carrier {
             }
             Refusal::AccountGone => {
                 let is_closed = |view: ChainView| view.bounds.budget.is_some_and(|budget| budget.is_closed);
-                if self.read(&destination).await.is_ok_and(is_closed) {
+                if self.read(&Payment::of(&transfer, destination)).await.is_ok_and(is_closed) {
                     return self.refused_by(transfer, destination, RejectionReason::BudgetExceeded).await;
                 }
                 let message =

@@ -40,7 +40,9 @@ impl Shown {
     pub fn recipient(&mut self, to: &Recipient) {
         match to {
             Recipient::Agent(id) => self.account(*id),
-            Recipient::TokenAccount(address) => _ = self.addresses.insert(*address),
+            Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. } => {
+                _ = self.addresses.insert(*token_account);
+            }
             Recipient::Unreadable(_) => {}
         }
     }
@@ -91,7 +93,9 @@ impl Names {
     pub fn of_recipient(&self, to: &Recipient) -> Option<Own<'_>> {
         match to {
             Recipient::Agent(id) => self.of_account(id),
-            Recipient::TokenAccount(address) => self.paid_at(address),
+            Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. } => {
+                self.paid_at(token_account)
+            }
             Recipient::Unreadable(_) => None,
         }
     }

@@ -7,9 +7,10 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
-    AccountId, AllowedRecipients, CheckedRule, Checks, Cursor, Failure, FailureCode, IdempotencyKey, Invalid,
-    Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason, RuleCheck, SpendingPolicy,
-    TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
+    AccountId, AllowedRecipients, AskedPayee, CheckedRule, Checks, Cursor, Failure, FailureCode,
+    IdempotencyKey, Invalid, Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason,
+    RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus,
+    UsdcAmount, amount_from_text,
 };
 use purser_service::{Preview, Services, TransferView};
 
@@ -277,6 +278,7 @@ fn is_of_balance(failure: &Failure) -> bool {
     match failure.code {
         FailureCode::InsufficientBalance | FailureCode::AccountFrozen => true,
         FailureCode::InvalidRecipient
+        | FailureCode::RecipientHasNoTokenAccount
         | FailureCode::SolanaUnavailable
         | FailureCode::TransferFailed
         | FailureCode::TransferExpired
@@ -380,14 +382,19 @@ pub async fn preview(
 }
 
 async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Preview, ApiError> {
-    Ok(services.transfers.preview(&signed.principal, asked_for(form)?).await?)
+    let asked = asked_for(services, signed, form)?;
+    Ok(services.transfers.preview(&signed.principal, asked).await?)
 }
 
-fn asked_for(form: &Form) -> Result<TransferRequest, Invalid> {
+fn asked_for(services: &Services, signed: &Signed, form: &Form) -> Result<TransferRequest, ApiError> {
     let required = |field: &'static str| form.given(field).ok_or_else(|| Invalid::new(field, "is required"));
+    let to = match form.given("to_is_wallet") {
+        Some(_) => AskedPayee::Wallet(Invalid::unless("to", required("to")?)?),
+        None => AskedPayee::Text(Recipient::parse(required("to")?.to_owned())?),
+    };
     Ok(TransferRequest {
         from: Invalid::unless("from", required("from")?)?,
-        to: Recipient::parse(required("to")?.to_owned())?,
+        to: services.transfers.recipient(&signed.principal, to)?,
         amount: amount_from_text("amount", required("amount")?)?,
         memo: form.given("memo").map(|memo| Memo::parse(memo.to_owned())).transpose()?,
     })

@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use crate::document::Operation;
-use crate::tools::{FROM, KeyIn, PathId, REMOVE, Tool};
+use crate::tools::{FROM, KeyIn, PathId, REMOVE, TO, TO_IS_WALLET, Tool};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Behind its prefix, an account's id has so many characters.
@@ -59,6 +59,7 @@ impl Tool {
                 return Err(Wrong::new(*field, "is not an argument of this tool"));
             }
         }
+        self.name_wallet(&mut arguments)?;
         self.remove(&mut arguments)?;
         if let (false, Some(unknown)) = (operation.takes_something(), arguments.keys().next()) {
             return Err(Wrong::new(unknown.clone(), "is not an argument of this tool"));
@@ -99,6 +100,22 @@ impl Tool {
         // Nothing gets out of its segment.
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
         Ok(operation.path.replace("{id}", &id))
+    }
+
+    /// Names a payee as a wallet, as REST has it.
+    fn name_wallet(&self, arguments: &mut JsonObject) -> Result<(), Wrong> {
+        if !self.has_payee {
+            return Ok(());
+        }
+        match (arguments.remove(TO_IS_WALLET), arguments.get_mut(TO)) {
+            (None | Some(Value::Null | Value::Bool(false)), _) => Ok(()),
+            (Some(Value::Bool(true)), Some(to @ Value::String(_))) => {
+                *to = json!({ "wallet": to.take() });
+                Ok(())
+            }
+            (Some(Value::Bool(true)), _) => Err(Wrong::new(TO, "is required, as a text")),
+            (Some(_), _) => Err(Wrong::new(TO_IS_WALLET, "must be true or false")),
+        }
     }
 
     /// Sets what is to be removed to `null`, as REST has it.
@@ -206,6 +223,29 @@ mod tests {
         request("update_policy", both).expect_err("set and removed");
         request("create_account", json!({ "name": "b" })).expect_err("no key");
         request("create_account", json!({ "name": "b", "idempotency_key": "a\nb" })).expect_err("two lines");
+    }
+
+    #[test]
+    fn payee_is_named_as_a_wallet_where_that_is_said() {
+        let named = |mut arguments: Value| {
+            let tool = FOR_AGENTS.iter().find(|tool| tool.name == "send_transfer").expect("a tool");
+            let mut taken = object(arguments.take());
+            tool.name_wallet(&mut taken).map(|()| Value::Object(taken))
+        };
+        let plain = json!({ "to": "x", "amount": "1" });
+        for said in [json!(false), json!(null)] {
+            let asked = json!({ "to": "x", "amount": "1", "to_is_wallet": said });
+            assert_eq!(named(asked).expect("a request"), plain);
+        }
+        let asked = json!({ "to": "x", "amount": "1", "to_is_wallet": true });
+        assert_eq!(named(asked).expect("a request"), json!({ "to": { "wallet": "x" }, "amount": "1" }));
+        for (wrong, param) in [
+            (json!({ "to": "x", "to_is_wallet": "true" }), "to_is_wallet"),
+            (json!({ "to_is_wallet": true }), "to"),
+            (json!({ "to": { "wallet": "x" }, "to_is_wallet": true }), "to"),
+        ] {
+            assert_eq!(named(wrong).expect_err("wrong").body("req_1")["param"], param);
+        }
     }
 
     #[test]

@@ -156,7 +156,12 @@ fn failed(code: &str, wait: &str) -> String {
                 "Nothing was paid: the issuer of USDC has frozen the account. {SAME_KEY} once it is thawed."
             )
         }
-        "invalid_recipient" => "Nothing was paid. Correct `to` and use a new idempotency_key.".to_owned(),
+        "invalid_recipient" => {
+            "Nothing was paid. Correct `to`, with to_is_wallet for a wallet's address, and use a new idempotency_key.".to_owned()
+        }
+        "recipient_has_no_token_account" => {
+            format!("Nothing was paid: tell the payee to open a USDC token account. {SAME_KEY} once it has one.")
+        }
         "payment_refused" => {
             "This idempotency_key stays refused. Buy elsewhere: under a new one this seller would refuse again.".to_owned()
         }

@@ -24,6 +24,8 @@ pub(crate) struct Tool {
     left_out: &'static [&'static str],
     /// Fields of the body that are always `true`. They are left out, too.
     pub set: &'static [&'static str],
+    /// Whether it takes [`TO_IS_WALLET`].
+    pub has_payee: bool,
     required: &'static [&'static str],
     /// The description of `idempotency_key`, and where REST takes it.
     pub key: Option<(KeyIn, &'static str)>,
@@ -59,6 +61,9 @@ pub(crate) enum Effect {
 pub(crate) const REMOVE: &str = "remove";
 /// Who pays: the account of the key.
 pub(crate) const FROM: &str = "from";
+/// Who is paid. REST takes a text or an object; an argument is a text, and [`TO_IS_WALLET`] says that it names a wallet.
+pub(crate) const TO: &str = "to";
+pub(crate) const TO_IS_WALLET: &str = "to_is_wallet";
 /// A model that lost count names the same payment anew.
 const REFUSE_DUPLICATE: &str = "refuse_duplicate";
 
@@ -75,6 +80,7 @@ const READING: Tool = Tool {
     path_id: None,
     left_out: &[],
     set: &[],
+    has_payee: false,
     required: &[],
     key: None,
     removable: &[],
@@ -111,7 +117,8 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
         description: "Says whether a transfer would be allowed now, and how every rule judges it. Pays nothing.",
         operation: "preview_transfer",
         left_out: &[FROM, "idempotency_key", REFUSE_DUPLICATE, "duplicate_of", "approval"],
-        required: &["to", "amount"],
+        has_payee: true,
+        required: &[TO, "amount"],
         ..READING
     },
     Tool {
@@ -126,7 +133,8 @@ pub(crate) static FOR_AGENTS: &[Tool] = &[
         operation: "create_transfer",
         left_out: &[FROM, REFUSE_DUPLICATE],
         set: &[REFUSE_DUPLICATE],
-        required: &["to", "amount", "idempotency_key"],
+        has_payee: true,
+        required: &[TO, "amount", "idempotency_key"],
         key: Some((KeyIn::Body, OF_PAYMENT)),
         effect: Effect::Pays,
         advice: refusal::of_transfer,
@@ -287,6 +295,10 @@ impl Tool {
                 let key = json!({ "type": "string", "minLength": 1, "maxLength": 128, "description": said });
                 add(&mut arguments, "idempotency_key", key);
             }
+        }
+        if self.has_payee {
+            let said = "`true`: `to` is the address of a wallet, whose USDC token account is paid.";
+            add(&mut arguments, TO_IS_WALLET, json!({ "type": "boolean", "description": said }));
         }
         if !self.removable.is_empty() {
             let remove = json!({

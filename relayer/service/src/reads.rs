@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use super::{Ambient, Chains};
 use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
+use purser_core::Payment;
 use purser_model::{Account, AccountId, Address, Operator, OperatorId, Principal, TransferId};
 use purser_store as store;
 
@@ -40,7 +41,7 @@ pub struct Looks {
     links: Arc<KeyedLimiter<TransferId>>,
     operators: Shared<OperatorId, OperatorOnChain>,
     agents: Shared<AccountId, AgentOnChain>,
-    views: Shared<(AccountId, Address), ChainView>,
+    views: Shared<(AccountId, Address, Option<Address>), ChainView>,
 }
 
 impl Looks {
@@ -97,14 +98,15 @@ impl Looks {
         self.agents.read(account.id, self.take(operator.id), read).await
     }
 
-    /// What a transfer of the account to `destination` would be judged by, as `read` reads it. TooManyReads: likewise.
+    /// What a payment of the account would be judged by, as `read` reads it: by its payee alone. TooManyReads: likewise.
     pub(super) async fn read_view(
         &self,
         account: &Account,
-        destination: Address,
+        payment: &Payment<'_>,
         read: impl Future<Output = Result<ChainView, ServiceError>>,
     ) -> Result<ChainView, ServiceError> {
-        self.views.read((account.id, destination), self.take(account.operator_id), read).await
+        let key = (account.id, payment.destination, payment.request.to.wallet());
+        self.views.read(key, self.take(account.operator_id), read).await
     }
 }
 

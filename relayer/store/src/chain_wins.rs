@@ -164,7 +164,9 @@ async fn destination_of(
     to: &Recipient,
 ) -> Result<Option<Address>, StoreError> {
     let id = match to {
-        Recipient::TokenAccount(address) => return Ok(Some(*address)),
+        Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. } => {
+            return Ok(Some(*token_account));
+        }
         Recipient::Unreadable(_) => return Ok(None),
         Recipient::Agent(id) => id,
     };

@@ -180,7 +180,7 @@ async fn latest_like(
     }
     .run(&mut *tx)
     .await?;
-    // An account and its token account are one payee. `|| ''` keeps SQLite from reading all transfers of the account.
+    // An account, a wallet and their token accounts are one payee each. `|| ''` keeps SQLite from reading all transfers of the account.
     let asked_after = new.transfer.asked_after();
     let latest: Option<Option<TransferId>> = sql! {
         "SELECT MAX(transfer_id) FROM (
@@ -250,7 +250,7 @@ async fn insert_transfer(
          ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
         row = columns! {
             transfer_id = claimed.id, operator_id, claimed.network, account_id = request.from,
-            claimed.key_id, recipient = request.to, amount_usdc = request.amount, request.memo,
+            claimed.key_id, recipient = request.to, to_wallet = request.to.wallet(), amount_usdc = request.amount, request.memo,
             idempotency_key, key_use = key_use.number, key_expires_unix = key_use.expires_unix,
             fingerprint, claimed.fee_payer, asks_approval = asks_approval(claimed.approval),
             claimed.asked_at, lease_holder = holder, clock.lease_expires_at, claimed.created_at,

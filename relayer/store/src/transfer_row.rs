@@ -8,14 +8,14 @@ use super::row::{Record, Row, Stored, row, unreadable};
 use super::statement::{Bound, Value};
 use super::stored::Base64;
 use purser_model::{
-    Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks, Failure, Limit, Rejection, RuleCheck,
-    Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState, UsdcAmount,
+    Approval, ApprovalRequested, ApprovalWanted, CheckedRule, Checks, Failure, Limit, Recipient, Rejection,
+    RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 
 /// The columns of a [`Transfer`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
-    transfers.key_id, transfers.recipient, transfers.amount_usdc, transfers.memo,
+    transfers.key_id, transfers.recipient, transfers.to_wallet, transfers.amount_usdc, transfers.memo,
     transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
     transfers.signed_bytes, transfers.tx_signature,
     transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
@@ -27,7 +27,10 @@ row! { Transfer from row {
     id: transfer_id, operator_id, network, key_id, idempotency_key,
     request = TransferRequest {
         from: row.get("account_id")?,
-        to: row.get("recipient")?,
+        to: match row.get("to_wallet")? {
+            Some(wallet) => Recipient::Wallet { wallet, token_account: row.get("recipient")? },
+            None => row.get("recipient")?,
+        },
         amount: row.get("amount_usdc")?,
         memo: row.get("memo")?,
     },

@@ -27,6 +27,7 @@ from ._call import (
     nothing,
     own_account,
     page_of,
+    payee_of,
     payment_with,
     purchase_with,
     transfer_with,
@@ -116,7 +117,8 @@ class AsyncPurser:
     async def pay(
         self,
         *,
-        to: str,
+        to: str | None = None,
+        wallet: str | None = None,
         idempotency_key: str,
         amount_usdc: Usdc | None = None,
         micro_usdc: int | None = None,
@@ -127,7 +129,8 @@ class AsyncPurser:
     ) -> Payment:
         """Pays once per `idempotency_key`, and returns when the chain has settled the payment.
 
-        `to` is an account's id or the address of a USDC token account. `idempotency_key` has at most 128 characters: a retry
+        `to` is an account's id or the address of a USDC token account; in its place, `wallet` is the address of a wallet, whose
+        USDC token account is paid. `idempotency_key` has at most 128 characters: a retry
         with the same one within 24 hours returns the first payment, and nothing is paid twice. After 24 hours it can pay
         again. Begin it with the account's id or another prefix: all accounts of an operator share their idempotency keys.
         `duplicate_of` is the payment that this one repeats on purpose, where the account refuses what looks like a duplicate.
@@ -137,7 +140,8 @@ class AsyncPurser:
         """
         if not idempotency_key:
             raise ValueError("a payment needs an idempotency_key: each one is paid once")
-        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(amount_usdc, micro_usdc)}
+        payee, amount = payee_of(to, wallet), amount_text(amount_usdc, micro_usdc)
+        body = {"from": account or await self.account_id(), "to": payee, "amount": amount}
         body |= given_fields(idempotency_key=idempotency_key, memo=memo, duplicate_of=duplicate_of, approval=approval)
         call = Call("POST", "/transfers", body=body, is_awaited=True)
         answer = await self._answer(call, payment_with(idempotency_key))
@@ -147,14 +151,16 @@ class AsyncPurser:
     async def preview(
         self,
         *,
-        to: str,
+        to: str | None = None,
+        wallet: str | None = None,
         amount_usdc: Usdc | None = None,
         micro_usdc: int | None = None,
         memo: str | None = None,
         account: str | None = None,
     ) -> types.Preview:
         """How each rule would judge a payment now. Nothing happens."""
-        body = {"from": account or await self.account_id(), "to": to, "amount": amount_text(amount_usdc, micro_usdc)}
+        payee, amount = payee_of(to, wallet), amount_text(amount_usdc, micro_usdc)
+        body = {"from": account or await self.account_id(), "to": payee, "amount": amount}
         call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo))
         return await self._read(types.Preview, call)
 

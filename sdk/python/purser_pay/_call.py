@@ -158,6 +158,8 @@ class Payment:
     account: str
     """The account that paid."""
     to: str
+    to_wallet: str | None
+    """The wallet that was named as the payee; `to` is its USDC token account then."""
     amount_usdc: Decimal
     memo: str | None
     signature: str | None
@@ -179,6 +181,7 @@ class Payment:
             idempotency_key=transfer.idempotency_key,
             account=transfer.from_,
             to=transfer.to,
+            to_wallet=transfer.to_wallet,
             amount_usdc=transfer.amount_usdc,
             memo=transfer.memo,
             signature=transfer.tx_signature,
@@ -207,6 +210,15 @@ def base_of(url: str) -> str:
     """The service's address, with the version that this package speaks."""
     url = url.rstrip("/")
     return url if url.endswith("/v1") else f"{url}/v1"
+
+
+def payee_of(to: str | None, wallet: str | None) -> str | dict[str, str]:
+    """Who is paid, as a request names it."""
+    if to is not None and wallet is None:
+        return to
+    if wallet is not None and to is None:
+        return {"wallet": wallet}
+    raise ValueError("say who is paid: to=... or wallet=...")
 
 
 def given_fields(**fields: Any) -> dict[str, Any]:

@@ -262,10 +262,10 @@ class Entry:
     `account_paused`, `insufficient_balance`, `account_frozen`, `approval_rejected`, `approval_expired`,
     `approval_void`, `forbidden`, `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`,
     `likely_duplicate`, `idempotency_in_progress`, `policy_changed`, `approval_closed`, `payload_too_large`,
-    `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`,
-    `too_many_pending`, `too_many_refusals`, `account_full`, `internal_error`, `not_configured`, `transfer_failed`,
-    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
-    `signer_unavailable`, `timeout`.
+    `unsupported_media_type`, `invalid_recipient`, `recipient_has_no_token_account`, `offer_refused`,
+    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `account_full`, `internal_error`,
+    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
+    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     id: str
     """The id of a line of an account's history. Opaque; compare it as text."""
@@ -303,8 +303,8 @@ class ErrorBody:
     `insufficient_balance`, `account_frozen`, `approval_rejected`, `approval_expired`, `approval_void`, `forbidden`,
     `not_found`, `method_not_allowed`, `request_timeout`, `idempotency_conflict`, `likely_duplicate`,
     `idempotency_in_progress`, `policy_changed`, `approval_closed`, `payload_too_large`, `unsupported_media_type`,
-    `invalid_recipient`, `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`,
-    `too_many_refusals`, `account_full`, `internal_error`, `not_configured`, `transfer_failed`,
+    `invalid_recipient`, `recipient_has_no_token_account`, `offer_refused`, `payment_refused`, `rate_limited`,
+    `too_many_pending`, `too_many_refusals`, `account_full`, `internal_error`, `not_configured`, `transfer_failed`,
     `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
     `signer_unavailable`, `timeout`.
     """
@@ -320,6 +320,8 @@ class ErrorBody:
     """What every rule said, in the order in which they win."""
     param: str | None = None
     """What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole."""
+    rent_lamports: int | None = None
+    """Of a wallet without a USDC token account: what creating one costs in rent."""
     retry_at: datetime | None = None
     """When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid."""
     retryable: bool | None = None
@@ -568,13 +570,15 @@ class Preview:
     `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`, `approval_rejected`,
     `approval_expired`, `approval_void`, `forbidden`, `not_found`, `method_not_allowed`, `request_timeout`,
     `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`, `approval_closed`,
-    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`, `payment_refused`,
-    `rate_limited`, `too_many_pending`, `too_many_refusals`, `account_full`, `internal_error`, `not_configured`,
-    `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`,
-    `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `recipient_has_no_token_account`,
+    `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `account_full`,
+    `internal_error`, `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`,
+    `solana_unavailable`, `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
     """
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
+    rent_lamports: int | None = None
+    """Of a wallet without a USDC token account: what creating one costs in rent."""
     retry_at: datetime | None = None
     """When the rolling window has room for the amount, if nothing else is spent."""
 
@@ -672,10 +676,11 @@ class Transfer:
     `unauthorized`, `policy_violation`, `account_paused`, `insufficient_balance`, `account_frozen`,
     `approval_rejected`, `approval_expired`, `approval_void`, `forbidden`, `not_found`, `method_not_allowed`,
     `request_timeout`, `idempotency_conflict`, `likely_duplicate`, `idempotency_in_progress`, `policy_changed`,
-    `approval_closed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`, `offer_refused`,
-    `payment_refused`, `rate_limited`, `too_many_pending`, `too_many_refusals`, `account_full`, `internal_error`,
-    `not_configured`, `transfer_failed`, `server_unreachable`, `service_unavailable`, `solana_unavailable`,
-    `authority_rotated`, `fee_payer_empty`, `signer_unavailable`, `timeout`.
+    `approval_closed`, `payload_too_large`, `unsupported_media_type`, `invalid_recipient`,
+    `recipient_has_no_token_account`, `offer_refused`, `payment_refused`, `rate_limited`, `too_many_pending`,
+    `too_many_refusals`, `account_full`, `internal_error`, `not_configured`, `transfer_failed`,
+    `server_unreachable`, `service_unavailable`, `solana_unavailable`, `authority_rotated`, `fee_payer_empty`,
+    `signer_unavailable`, `timeout`.
     """
     grant_tx_signature: str | None = None
     """Of the transaction in which it did."""
@@ -687,6 +692,8 @@ class Transfer:
     """Of what is settled."""
     solana_explorer_url: str | None = None
     """A link to the transaction in a chain explorer."""
+    to_wallet: str | None = None
+    """The wallet that was named as the payee; `to` is its USDC token account then."""
     tx_signature: str | None = None
     """The signature of a Solana transaction, base58."""
 

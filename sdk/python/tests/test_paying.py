@@ -123,6 +123,19 @@ class Paying(unittest.TestCase):
         sent = {"from": "acct_1", "to": "acct_2", "amount": "0.25", "idempotency_key": "invoice"}
         self.assertEqual(script.bodies(), [sent])
 
+    def test_wallet_is_named_as_one(self) -> None:
+        purser, script, _ = agent(answer(200, {**SETTLED, "to": "Tok", "to_wallet": "Wal"}))
+        paid = purser.pay(wallet="Wal", amount_usdc="0.25", idempotency_key="invoice")
+        self.assertEqual((paid.to, paid.to_wallet), ("Tok", "Wal"))
+        self.assertEqual(script.bodies()[0]["to"], {"wallet": "Wal"})
+        payees: list[dict[str, Any]] = [{}, {"to": "acct_2", "wallet": "Wal"}]
+        for payee in payees:
+            with self.assertRaises(ValueError):
+                purser.pay(**payee, amount_usdc="0.25", idempotency_key="invoice")
+            with self.assertRaises(ValueError):
+                purser.preview(**payee, amount_usdc="0.25")
+        self.assertEqual(len(script.asked), 1)
+
     def test_every_retry_has_the_same_body(self) -> None:
         troubles: list[Response | Exception] = [
             Unanswered("cut"), error(429, "rate_limited", retry_after="2"), error(503, "solana_unavailable", retryable=False),

@@ -24,9 +24,14 @@ export interface Options {
   clock?: Clock;
 }
 
-export type PayOptions = Amount & IdempotencyKey & {
+/** Who is paid. */
+export type Payee =
   /** An account's id, or the address of a USDC token account. */
-  to: string;
+  | { to: string; wallet?: undefined }
+  /** The address of a wallet, whose USDC token account is paid. */
+  | { wallet: string; to?: undefined };
+
+export type PayOptions = Amount & IdempotencyKey & Payee & {
   memo?: string;
   account?: string;
   /** The payment that this one repeats on purpose, where the account refuses what looks like a duplicate. */
@@ -48,6 +53,8 @@ export interface Payment {
   /** The account that paid. */
   account: string;
   to: string;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  toWallet: string | undefined;
   amountUsdc: string;
   /** @deprecated Use `amountUsdc`. */
   usdc: string;
@@ -142,7 +149,8 @@ export class Purser {
   async pay(options: PayOptions): Promise<Payment> {
     const idempotencyKey = keyOfPayment(options, "a payment");
     const amount = amountText(options);
-    const { to, memo, duplicateOf, approval, signal } = options;
+    const to = payeeOf(options);
+    const { memo, duplicateOf, approval, signal } = options;
     const from = options.account ?? (await this.accountId());
     const body = { from, to, amount, idempotency_key: idempotencyKey, memo, duplicate_of: duplicateOf, approval };
     const call = { method: "POST", path: "/transfers", body, isAwaited: true, signal };
@@ -151,9 +159,10 @@ export class Purser {
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
-  async preview(options: Amount & Pick<PayOptions, "to" | "memo" | "account">): Promise<types.Preview> {
+  async preview(options: Amount & Payee & Pick<PayOptions, "memo" | "account">): Promise<types.Preview> {
     const amount = amountText(options);
-    const { to, memo } = options;
+    const to = payeeOf(options);
+    const { memo } = options;
     const from = options.account ?? (await this.accountId());
     return asked("Preview", this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
   }
@@ -696,6 +705,13 @@ function pageOf<T>(readsOne: Reads<T>, json: unknown): [T[], string | undefined]
   return [data.map((one) => readsOne(one)), next];
 }
 
+/** Who is paid, as a request names it. */
+function payeeOf({ to, wallet }: Payee): string | { wallet: string } {
+  if (to !== undefined && wallet === undefined) return to;
+  if (wallet !== undefined && to === undefined) return { wallet };
+  throw new TypeError("say who is paid: to or wallet");
+}
+
 function paymentOf(transfer: types.Transfer, replayed: boolean): Payment {
   return {
     transferId: transfer.transfer_id,
@@ -703,6 +719,7 @@ function paymentOf(transfer: types.Transfer, replayed: boolean): Payment {
     name: transfer.idempotency_key,
     account: transfer.from,
     to: transfer.to,
+    toWallet: transfer.to_wallet ?? undefined,
     amountUsdc: transfer.amount_usdc,
     usdc: transfer.amount_usdc,
     memo: transfer.memo,

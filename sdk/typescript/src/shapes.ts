@@ -145,6 +145,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     "approvable?": "boolean",
     "checks?": "Check[]",
     "param?": "string",
+    "rent_lamports?": "number",
     "retry_at?": "time",
     "retryable?": "boolean",
     "status?": "string",
@@ -253,6 +254,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     checks: "Check[]",
     "error?": "string",
     "message?": "string",
+    "rent_lamports?": "number",
     "retry_at?": "time",
   },
   Replayed: {
@@ -295,6 +297,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     "retry_at?": "time",
     "settled_at?": "time",
     "solana_explorer_url?": "string",
+    "to_wallet?": "string?",
     "tx_signature?": "string",
   },
   Webhook: {

@@ -254,11 +254,13 @@ export interface ApprovalData {
   rejection_reason: RejectionReason;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /** `request`: a person is asked, and the transfer waits as `pending_approval`; `never`: it is rejected. */
@@ -500,6 +502,8 @@ export interface ErrorBody {
   checks?: Check[];
   /** What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole. */
   param?: string;
+  /** Of a wallet without a USDC token account: what creating one costs in rent. */
+  rent_lamports?: number;
   /** When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid. */
   retry_at?: Timestamp;
   /** `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key. */
@@ -534,6 +538,7 @@ export type ErrorCode =
   | "payload_too_large"
   | "unsupported_media_type"
   | "invalid_recipient"
+  | "recipient_has_no_token_account"
   | "offer_refused"
   | "payment_refused"
   | "rate_limited"
@@ -599,11 +604,13 @@ export interface FailedData {
   message: Message;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /** A halt that is in force on an account. */
@@ -669,13 +676,15 @@ export interface InitiatedData {
   memo: Memo | null;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
   /** The signature of a Solana transaction, base58. */
   tx_signature: TransactionSignature;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /** A key, without the key itself. */
@@ -930,12 +939,15 @@ export interface Preview {
   error?: ErrorCode;
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
+  /** Of a wallet without a USDC token account: what creating one costs in rent. */
+  rent_lamports?: number;
   /** When the rolling window has room for the amount, if nothing else is spent. */
   retry_at?: Timestamp;
 }
 
 /**
  * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and failed.
+ * For a wallet, the address of its USDC token account.
  */
 export type Recipient = string;
 
@@ -955,11 +967,13 @@ export interface RejectedData {
   rejection_reason: RejectionReason;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /** Which rule refused. */
@@ -988,13 +1002,15 @@ export interface ReopenedData {
   memo: Memo | null;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
   /** Of the payment that is gone. */
   tx_signature: TransactionSignature;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /** Which events of a period are delivered again. */
@@ -1080,13 +1096,15 @@ export interface SettledData {
   settled_at: Timestamp;
   /**
    * Who was to be paid, as submitted: an account id, the address of a USDC token account, or what is neither and
-   * failed.
+   * failed. For a wallet, the address of its USDC token account.
    */
   to: Recipient;
   /** The id of a transfer. Opaque; compare it as text. */
   transfer_id: TransferId;
   /** The signature of a Solana transaction, base58. */
   tx_signature: TransactionSignature;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
 }
 
 /**
@@ -1196,6 +1214,8 @@ export interface Transfer {
   settled_at?: Timestamp;
   /** A link to the transaction in a chain explorer. */
   solana_explorer_url?: ExplorerUrl;
+  /** The wallet that was named as the payee; `to` is its USDC token account then. */
+  to_wallet?: SolanaAddress | null;
   /** The signature of a Solana transaction, base58. */
   tx_signature?: TransactionSignature;
 }

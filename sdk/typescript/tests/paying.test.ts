@@ -41,6 +41,19 @@ test("payment is answered with its signature", async () => {
   assert.deepEqual(script.bodies(), [{ from: "acct_1", to: "acct_2", amount: "0.25", idempotency_key: "invoice" }]);
 });
 
+test("wallet is named as one", async () => {
+  const script = new Script([answer(200, { ...SETTLED, to: "Tok", to_wallet: "Wal" })]);
+  const order = { amountUsdc: "0.25", idempotencyKey: "invoice" };
+  const paid = await script.purser.pay({ wallet: "Wal", ...order });
+  assert.deepEqual([paid.to, paid.toWallet], ["Tok", "Wal"]);
+  assert.deepEqual((script.bodies()[0] as { to: unknown }).to, { wallet: "Wal" });
+  // @ts-expect-error: nobody is named.
+  await assert.rejects(script.purser.pay(order), TypeError);
+  // @ts-expect-error: two are.
+  await assert.rejects(script.purser.preview({ to: "acct_2", wallet: "Wal", amountUsdc: "0.25" }), TypeError);
+  assert.equal(script.asked.length, 1);
+});
+
 test("payment that waits for a person is not waited for", async () => {
   const waits = { ...SETTLED, status: "pending_approval", approval_url: "https://pay.test/approve/x" };
   const script = new Script([cut(), answer(202, waits)]);

@@ -119,8 +119,11 @@ codes! {
         "The body is not declared as `application/json`, or it is encoded."
         "Set `Content-Type: application/json`, and no `Content-Encoding`.";
     InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
-        "`to` is neither an account that can be paid nor a USDC token account."
-        "Correct `to` and use a new idempotency key; where `message` names a wallet's token account, pay that.";
+        "`to` is neither an account that can be paid nor a USDC token account, or it names a wallet and is none."
+        "Correct `to` and use a new idempotency key; where `message` says so, name the wallet as `{\"wallet\": \"...\"}`.";
+    RecipientHasNoTokenAccount UNPROCESSABLE_ENTITY "recipient_has_no_token_account" retryable false
+        "Policy and balance allow the transfer, and the wallet that it pays has no USDC token account. Nothing was paid."
+        "Have somebody create it, which costs `rent_lamports`, and send again under the same idempotency key.";
     OfferRefused UNPROCESSABLE_ENTITY "offer_refused" retryable false
         "The seller asks for more than `max_amount`, or for a payment that cannot be made. Nothing was paid."
         "See `message`. No idempotency key was used up.";

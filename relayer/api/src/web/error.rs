@@ -91,6 +91,7 @@ pub const fn failure_code(code: FailureCode) -> Code {
         FailureCode::InsufficientBalance => Code::InsufficientBalance,
         FailureCode::AccountFrozen => Code::AccountFrozen,
         FailureCode::InvalidRecipient => Code::InvalidRecipient,
+        FailureCode::RecipientHasNoTokenAccount => Code::RecipientHasNoTokenAccount,
         FailureCode::TransferFailed => Code::TransferFailed,
         FailureCode::PaymentRefused => Code::PaymentRefused,
         FailureCode::SolanaUnavailable | FailureCode::TransferExpired | FailureCode::Interrupted => {
@@ -144,6 +145,10 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     approvable: Option<bool>,
+    /// Of a wallet without a USDC token account: what creating one costs in rent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rent_lamports: Option<u64>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, max_items = 9)]
@@ -178,6 +183,7 @@ impl ErrorBody {
             retryable: code.retryable().0,
             retry_at: None,
             approvable: None,
+            rent_lamports: None,
             checks: None,
         }
     }
@@ -542,8 +548,16 @@ fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
             let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
             let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
             let checks = checks.as_ref().map(CheckBody::list);
-            let retry_at = failed.retry_at;
-            ErrorBody { checks, retryable: body.retryable.or(Some(false)), retry_at, ..body }
+            let rent_lamports = failed.code.rent_lamports();
+            ErrorBody {
+                checks,
+                retryable: body.retryable.or(Some(false)),
+                retry_at: failed.retry_at,
+                // No person can approve rent away.
+                approvable: rent_lamports.map(|_| false),
+                rent_lamports,
+                ..body
+            }
         }
         // The others are answered as transfers; see `TransferResponse`.
         TransferState::Claimed

@@ -42,6 +42,8 @@ pub struct TransferResponse {
     from: AccountId,
     /// As submitted.
     to: Recipient,
+    /// The wallet that was named as the payee; `to` is its USDC token account then.
+    to_wallet: Option<Address>,
     amount_usdc: Usdc,
     #[schema(required)]
     memo: Option<Memo>,
@@ -107,6 +109,7 @@ impl TransferResponse {
             status: transfer.state.status(),
             from: request.from,
             to: request.to.clone(),
+            to_wallet: request.to.wallet(),
             amount_usdc: request.amount.into(),
             memo: request.memo.clone(),
             idempotency_key: transfer.idempotency_key.clone(),

@@ -3,7 +3,7 @@
 use crate::{AddressKind, AgentOnChain, Destination, DraftOnChain, OperatorOnChain};
 use purser::state::{Agent, DraftView, Grant, Operator, PolicyDraft, Role};
 use purser_client::owned;
-use purser_core::{Beyond, Granted, MonthCap};
+use purser_core::{Beyond, Granted, MonthCap, NotWallet};
 use purser_model::{Address, HaltedBy};
 use purser_policy::{MonthWindow, TransferRequest, UsdcAmount};
 use solana_sdk::pubkey::Pubkey;
@@ -183,23 +183,67 @@ pub fn destination(
     address: &Pubkey,
     account: Option<&RawAccount>,
 ) -> Destination {
-    let wallet = || Destination::Wallet {
-        usdc_token_account: to_address(&associated_token_account(address, usdc_mint)),
+    // A payment to a wallet, a vault or an agent's own address is meant for its token account.
+    let owner = || {
+        let usdc_token_account = to_address(&associated_token_account(address, usdc_mint));
+        if address.is_on_curve() {
+            Destination::Wallet { usdc_token_account }
+        } else {
+            Destination::Vault { usdc_token_account }
+        }
     };
     let Some(account) = account else {
-        return if address.is_on_curve() { wallet() } else { Destination::Missing };
+        return if address.is_on_curve() { owner() } else { Destination::Missing };
     };
     if account.owner == SYSTEM_PROGRAM {
-        return wallet();
+        return owner();
     }
-    // A payment to an agent's own address is meant for its token account, as with a wallet.
     if account.owner == *program && Agent::read(&account.data).is_some() {
-        return wallet();
+        return owner();
     }
     if account.owner != TOKEN_PROGRAM || account.data.len() != TOKEN_ACCOUNT_BYTES {
         return Destination::NotTokenAccount;
     }
     token_account(usdc_mint, &account.data).unwrap_or(Destination::NotTokenAccount)
+}
+
+/// What a payment to `wallet` finds at its associated USDC token account, `paid_at`, if it is a wallet.
+pub fn destination_of_wallet(
+    program: &Pubkey,
+    usdc_mint: &Pubkey,
+    (wallet, wallet_account): (&Pubkey, Option<&RawAccount>),
+    paid_at: Destination,
+) -> Destination {
+    let usdc_token_account = to_address(&associated_token_account(wallet, usdc_mint));
+    let found = match destination(program, usdc_mint, wallet, wallet_account) {
+        Destination::Wallet { .. } => {
+            return match paid_at {
+                // Lamports alone that somebody sent there are no account.
+                Destination::Missing | Destination::Wallet { .. } | Destination::Vault { .. } => {
+                    Destination::NoTokenAccount
+                }
+                Destination::TokenAccount { .. }
+                | Destination::NoTokenAccount
+                | Destination::NotWallet(_)
+                | Destination::OtherMint
+                | Destination::Frozen
+                | Destination::Uninitialized
+                | Destination::NotTokenAccount => paid_at,
+            };
+        }
+        Destination::Vault { .. } | Destination::Missing => NotWallet::Vault { usdc_token_account },
+        Destination::TokenAccount { .. }
+        | Destination::OtherMint
+        | Destination::Frozen
+        | Destination::Uninitialized => NotWallet::TokenAccount,
+        Destination::NotTokenAccount if wallet_account.is_some_and(|account| account.executable) => {
+            NotWallet::Program
+        }
+        Destination::NotTokenAccount | Destination::NoTokenAccount | Destination::NotWallet(_) => {
+            NotWallet::OfProgram
+        }
+    };
+    Destination::NotWallet(found)
 }
 
 fn token_account(usdc_mint: &Pubkey, data: &[u8]) -> Option<Destination> {

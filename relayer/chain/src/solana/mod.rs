@@ -41,7 +41,7 @@ use purser_base::tasks::Tasks;
 use purser_base::traces::step;
 use purser_client::{AccountIds, Deployment};
 use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room, Transfer};
-use purser_model::{Address, Network, SignedTransfer, Terms};
+use purser_model::{Network, SignedTransfer, Terms};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
@@ -281,18 +281,18 @@ impl purser_core::Chain for SolanaChain {
     async fn read_for_transfer(
         &self,
         payer: &Payer,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainFault> {
-        Ok(self.transfer_view(payer, destination, granted).await?)
+        Ok(self.transfer_view(payer, payment, with_grant).await?)
     }
 
     async fn worth_a_look(&self, waiting: &[(Payer, Transfer)]) -> Result<Vec<bool>, ChainFault> {
         Ok(self.changed_approvals(waiting).await?)
     }
 
-    fn known_for_transfer(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
-        self.known_transfer_view(payer, destination)
+    fn known_for_transfer(&self, payer: &Payer, payment: &Payment<'_>) -> Option<ChainView> {
+        self.known_transfer_view(payer, payment)
     }
 
     async fn has_passed(&self, block_height: u64, signed_before: Instant) -> Result<bool, ChainFault> {

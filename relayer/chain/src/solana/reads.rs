@@ -118,13 +118,13 @@ impl SolanaChain {
         })
     }
 
-    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee, and the grant for
-    /// this payment, if one is asked for.
+    /// Everything needed to decide a transfer, at one slot, with the SOL of every wallet that may pay its fee, and the payment's
+    /// grant, if that is asked for.
     pub async fn transfer_view(
         &self,
         payer: &Payer,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainError> {
         let agent_key = to_pubkey(&payer.addresses.agent);
         // Which budget it names stands in the account, as it was last known or as it was read a moment ago.
@@ -134,7 +134,7 @@ impl SolanaChain {
             known.and_then(|account| decode::agent(program, &agent_key, &account, (&agent_key, None)));
         let mut budget = agent.and_then(|agent| agent.beyond?.budget);
         for _ in 0..BUDGET_READS_MAX {
-            match self.transfer_view_through(payer, destination, granted, budget).await? {
+            match self.transfer_view_through(payer, payment, with_grant, budget).await? {
                 ViewRead::This(view) => return Ok(*view),
                 ViewRead::Another(named) => budget = named,
             }
@@ -146,23 +146,26 @@ impl SolanaChain {
     async fn transfer_view_through(
         &self,
         payer: &Payer,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
         budget: Option<Address>,
     ) -> Result<ViewRead, ChainError> {
-        let keys = transfer_keys(payer, destination);
+        let keys = transfer_keys(payer, payment);
         let [operator_key, agent_key, token_key, destination_key] = keys;
         let fixed = [operator_key, agent_key, token_key, destination_key, sysvar::CLOCK];
-        let grant_key = granted.map(|payment| self.instructions.0.grant_address(&agent_key, payment.tag));
+        let wallet_key = payment.request.to.wallet().as_ref().map(to_pubkey);
+        let grant_key = with_grant.then(|| self.instructions.0.grant_address(&agent_key, payment.tag));
         let budget_key = budget.as_ref().map(to_pubkey);
-        let named = fixed.iter().chain(&grant_key).chain(&budget_key);
+        let named = fixed.iter().chain(&wallet_key).chain(&grant_key).chain(&budget_key);
         let all: Vec<Pubkey> = named.clone().chain(self.payers.keys()).copied().collect();
-        let watched = self.watched.live(&keys);
+        let watched: Vec<Pubkey> = keys.into_iter().chain(wallet_key).collect();
+        let watched = self.watched.live(&watched);
         let mut read = self.rpc.accounts(&all, self.written_slot()).await?;
         let unreadable = |reason: &str| ChainError::Unavailable { during: "transfer", reason: reason.into() };
         self.payers.saw(&read.value.split_off(named.count().min(read.value.len())));
         let budget_account = budget_key.and_then(|_| read.value.pop()).flatten();
         let grant_account = grant_key.and_then(|_| read.value.pop()).flatten();
+        let wallet_account = wallet_key.and_then(|_| read.value.pop()).flatten();
         let Ok([operator_account, agent_account, token_account, destination_account, clock]) =
             <[Option<RawAccount>; 5]>::try_from(read.value)
         else {
@@ -174,20 +177,20 @@ impl SolanaChain {
             .ok_or_else(|| unreadable("no clock in the answer"))?;
         self.clock.time_seen(read.slot, now);
         let accounts = [operator_account, agent_account, token_account, destination_account];
-        for (key, account) in keys.iter().zip(&accounts) {
+        for (key, account) in keys.iter().zip(&accounts).chain(wallet_key.iter().zip([&wallet_account])) {
             if let Some(account) = account.as_ref().filter(|_| watched.contains(key)) {
                 self.watched.read(key, account.clone(), read.slot);
             }
         }
         let (operator, agent, destination) =
-            self.decoded(payer, destination, accounts.each_ref().map(Option::as_ref))?;
+            self.decoded(payer, payment, accounts.each_ref().map(Option::as_ref), wallet_account.as_ref())?;
         self.rooms.saw(&agent, now);
         let named = agent.beyond.and_then(|beyond| beyond.budget);
         if named != budget {
             return Ok(ViewRead::Another(named));
         }
         let program = &self.instructions.0.program;
-        let granted = granted.zip(grant_key).and_then(|(payment, grant_key)| {
+        let granted = grant_key.and_then(|grant_key| {
             let Destination::TokenAccount { owner } = destination else { return None };
             let [operator_account, agent_account, ..] = &accounts;
             let found = [operator_account.as_ref()?, agent_account.as_ref()?, grant_account.as_ref()?];
@@ -249,12 +252,17 @@ impl SolanaChain {
 
     /// [`Self::transfer_view`] from the accounts that the websocket keeps up to date, counting our transfers in flight. Not for accounts that pay
     /// through a budget: others pay through it too.
-    pub fn known_transfer_view(&self, payer: &Payer, destination: &Address) -> Option<ChainView> {
-        let keys = transfer_keys(payer, destination);
-        let accounts = self.watched.get(&keys)?;
+    pub fn known_transfer_view(&self, payer: &Payer, payment: &Payment<'_>) -> Option<ChainView> {
+        let accounts = self.watched.get(&transfer_keys(payer, payment))?;
+        let wallet = match payment.request.to.wallet() {
+            // Whether it is a wallet has to be known, too.
+            Some(wallet) => self.watched.get(&[to_pubkey(&wallet)])?.into_iter().next(),
+            None => None,
+        };
         let now = self.clock.estimate()?;
         let accounts = accounts.each_ref().map(Some);
-        let (operator, mut agent, destination) = self.decoded(payer, destination, accounts).ok()?;
+        let (operator, mut agent, destination) =
+            self.decoded(payer, payment, accounts, wallet.as_ref()).ok()?;
         if agent.beyond.is_some_and(|beyond| beyond.budget.is_some()) {
             return None;
         }
@@ -267,11 +275,12 @@ impl SolanaChain {
     fn decoded(
         &self,
         payer: &Payer,
-        destination: &Address,
+        payment: &Payment<'_>,
         accounts: [Option<&RawAccount>; 4],
+        wallet_account: Option<&RawAccount>,
     ) -> Result<(OperatorOnChain, AgentOnChain, Destination), ChainError> {
         let program = &self.instructions.0.program;
-        let [operator_key, agent_key, token_key, destination_key] = transfer_keys(payer, destination);
+        let [operator_key, agent_key, token_key, destination_key] = transfer_keys(payer, payment);
         let [operator_account, agent_account, token_account, destination_account] = accounts;
         let operator = operator_account
             .and_then(|account| decode::operator(program, &operator_key, account))
@@ -282,6 +291,13 @@ impl SolanaChain {
             .ok_or(ChainError::NotFound { what: "agent", address: payer.addresses.agent })?;
         let mint = to_pubkey(&operator.usdc_mint);
         let destination = decode::destination(program, &mint, &destination_key, destination_account);
+        let destination = match payment.request.to.wallet() {
+            None => destination,
+            Some(wallet) => {
+                let wallet = (&to_pubkey(&wallet), wallet_account);
+                decode::destination_of_wallet(program, &mint, wallet, destination)
+            }
+        };
         Ok((operator, agent, destination))
     }
 
@@ -313,7 +329,7 @@ impl SolanaChain {
 }
 
 /// Operator, agent, source, destination.
-fn transfer_keys(payer: &Payer, destination: &Address) -> [Pubkey; 4] {
+fn transfer_keys(payer: &Payer, payment: &Payment<'_>) -> [Pubkey; 4] {
     let AgentAddresses { agent, token_account } = &payer.addresses;
-    [&payer.operator, agent, token_account, destination].map(to_pubkey)
+    [&payer.operator, agent, token_account, &payment.destination].map(to_pubkey)
 }

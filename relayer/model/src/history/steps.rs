@@ -13,7 +13,9 @@ impl HistoryEntry {
         let Some(from) = parties.iter().find(|party| party.account_id == payer) else { return Vec::new() };
         let recipient = parties.iter().find(|party| party.account_id != payer);
         let to = match (&transfer.request.to, recipient) {
-            (Recipient::TokenAccount(address), _) => *address,
+            (Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. }, _) => {
+                *token_account
+            }
             (Recipient::Agent(_), Some(party)) => party.token_account,
             // Such a transfer was never signed, or its recipient is not known here any more.
             (Recipient::Unreadable(_), _) | (Recipient::Agent(_), None) => return Vec::new(),

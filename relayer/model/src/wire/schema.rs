@@ -17,9 +17,9 @@ use purser_core::schema::{account_or_address, id_of};
 pub use purser_core::schema::{bounded, formed, one_of, text, written};
 
 use crate::{
-    Address, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, PolicyReason, REASON_CHARS_MAX,
-    RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount, amount_from_json,
-    amount_to_json,
+    Address, AskedPayee, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, PolicyReason,
+    REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount,
+    amount_from_json, amount_to_json,
 };
 
 /// Text without the NUL character, not blank, and without characters that override the text direction.
@@ -183,6 +183,8 @@ written! {
         account_or_address(), "acct_01JD5Z8K40C5B8H1S2E7G9PMAW"
     );
 
+    AskedPayee = "Payee": asked_payee(), of RecipientText, Address;
+
     Tag = "Tag": bounded(
         "A word of yours, by which accounts are chosen: lower-case letters, digits and `.`, `_`, `:`, `/`, `-`.",
         (1, TAG_CHARS_MAX), "^[a-z0-9._:/-]+$", "team:research"
@@ -220,12 +222,24 @@ written! {
     );
 }
 
+/// An object that says what kind of address one is.
+fn said(kind: CounterpartyKind, what: &str) -> Object {
+    let schema = ObjectBuilder::new().schema_type(Type::Object).description(Some(what));
+    let schema = schema.property(kind.as_str(), reference::<Address>()).required(kind.as_str());
+    schema.additional_properties(Some(AdditionalProperties::FreeForm(false))).build()
+}
+
+fn asked_payee() -> Schema {
+    let wallet = "A wallet. Its associated USDC token account is paid, if it has one and still owns it.";
+    OneOfBuilder::new()
+        .description(Some("Who is to be paid. An address as a text is that of a USDC token account."))
+        .item(reference::<RecipientText>())
+        .item(said(CounterpartyKind::Wallet, wallet))
+        .build()
+        .into()
+}
+
 fn entry_of_allowlist() -> Schema {
-    let said = |kind: CounterpartyKind, what: &str| {
-        let schema = ObjectBuilder::new().schema_type(Type::Object).description(Some(what));
-        let schema = schema.property(kind.as_str(), reference::<Address>()).required(kind.as_str());
-        schema.additional_properties(Some(AdditionalProperties::FreeForm(false))).build()
-    };
     let description = "An account id stands for that account. A plain address is read as what it already is in the policy, \
                        as a token account if one stands there, and otherwise as a wallet if it can be a key.";
     OneOfBuilder::new()

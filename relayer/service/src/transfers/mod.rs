@@ -25,8 +25,8 @@ use crate::Inside;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_model::{
-    Account, AccountId, Approval, Checks, Fingerprint, IdempotencyKey, Operator, Principal, Transfer,
-    TransferId,
+    Account, AccountId, Approval, AskedPayee, Checks, Fingerprint, IdempotencyKey, Operator, Principal,
+    Recipient, Transfer, TransferId,
 };
 
 /// The answer to a transfer request.
@@ -86,6 +86,17 @@ impl Transfers {
             }
         };
         self.answer(principal, started, deadline).await
+    }
+
+    /// Whom a request of this caller names: a wallet is paid at its associated USDC token account. Asks no node.
+    pub fn recipient(&self, principal: &Principal, asked: AskedPayee) -> Result<Recipient, ServiceError> {
+        Ok(match asked {
+            AskedPayee::Text(to) => to,
+            AskedPayee::Wallet(wallet) => {
+                let chain = &self.inside.chains.get(principal.operator().network)?.chain;
+                Recipient::Wallet { wallet, token_account: chain.usdc_account_of(&wallet) }
+            }
+        })
     }
 
     /// Claims a transfer and starts it. Its caller gets an answer at `deadline`. `sent_by` is set for bytes that somebody else

@@ -96,9 +96,9 @@ impl Transfers {
         let carrier = self.path.carrier(payer(operator, &account))?;
         let found = carrier.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
-        let read = async { carrier.read(&destination).await.map_err(|fault| from_fault(&fault)) };
-        let view = self.inside.looks.read_view(&account, destination, read).await?;
         let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
+        let read = async { carrier.read(&payment).await.map_err(|fault| from_fault(&fault)) };
+        let view = self.inside.looks.read_view(&account, &payment, read).await?;
         let (decision, checks) = decide(&view, &payment, self.inside.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => Ok(Preview::Allowed(checks)),

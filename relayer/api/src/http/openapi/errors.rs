@@ -172,6 +172,10 @@ fn example(code: Code) -> ApiError {
         Code::InvalidRecipient => {
             failed(FailureCode::InvalidRecipient, "The recipient is not a USDC token account.")
         }
+        Code::RecipientHasNoTokenAccount => {
+            let message = "The wallet has no USDC token account yet; nothing was paid.";
+            failed(FailureCode::RecipientHasNoTokenAccount, message)
+        }
         Code::OfferRefused => {
             let message = "The offer asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.";
             ApiError::OfExtension(code, message.into())

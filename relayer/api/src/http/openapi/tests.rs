@@ -119,7 +119,9 @@ fn fields_refused_as_null_or_empty_are_described_so() {
     assert_eq!(halt["$ref"], "#/components/schemas/Nothing");
     let first = &schemas["FirstPolicy"]["properties"];
     assert_eq!((&first["expected_version"], &first["reason"]), (&Value::Null, &Value::Null));
-    assert_eq!(schemas["CreateTransfer"]["properties"]["to"]["$ref"], "#/components/schemas/RecipientText");
+    assert_eq!(schemas["CreateTransfer"]["properties"]["to"]["$ref"], "#/components/schemas/Payee");
+    assert_eq!(schemas["Payee"]["oneOf"][0]["$ref"], "#/components/schemas/RecipientText");
+    assert_eq!(schemas["Payee"]["oneOf"][1]["required"], json!(["wallet"]));
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod refusals;
 mod scopes;
 mod scripted_chain;
 mod transfers;
+mod wallets;
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};

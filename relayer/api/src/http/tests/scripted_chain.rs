@@ -266,7 +266,8 @@ impl ReadChain for ScriptedChain {
     }
 
     fn usdc_account_of(&self, owner: &Address) -> Address {
-        filled(owner.as_bytes(), 2)
+        // Of an account as in `addresses_of`.
+        filled(&owner.as_bytes()[..16], 2)
     }
 }
 
@@ -537,8 +538,8 @@ impl purser_core::Chain for ScriptedChain {
     async fn read_for_transfer(
         &self,
         payer: &Payer,
-        destination: &Address,
-        granted: Option<&Payment<'_>>,
+        payment: &Payment<'_>,
+        with_grant: bool,
     ) -> Result<ChainView, ChainFault> {
         self.script().reads += 1;
         self.until_not(|script| script.reads_held).await;
@@ -547,12 +548,16 @@ impl purser_core::Chain for ScriptedChain {
         let Some(agent) = script.agents.get(&address).cloned() else {
             return Err(ChainError::NotFound { what: "agent", address }.into());
         };
-        let payee = script.agents.values().find(|agent| agent.token_account == *destination);
+        let payee = script.agents.values().find(|agent| agent.token_account == payment.destination);
+        let missing = match payment.request.to.wallet() {
+            Some(_) => Destination::NoTokenAccount,
+            None => Destination::Missing,
+        };
         let destination = match payee {
             Some(payee) => Destination::TokenAccount { owner: payee.address },
-            None => script.destinations.get(destination).copied().unwrap_or(Destination::Missing),
+            None => script.destinations.get(&payment.destination).copied().unwrap_or(missing),
         };
-        let granted = granted.and_then(|payment| script.grants.get(&payment.tag)).copied();
+        let granted = with_grant.then(|| script.grants.get(&payment.tag)).flatten().copied();
         let budget = agent
             .beyond
             .and_then(|beyond| beyond.budget)

@@ -27,6 +27,8 @@ pub struct ApprovalResponse {
     account_id: AccountId,
     /// As submitted.
     to: Recipient,
+    /// The wallet that was named as the payee; `to` is its USDC token account then.
+    to_wallet: Option<Address>,
     amount_usdc: Usdc,
     #[schema(required)]
     memo: Option<Memo>,
@@ -92,6 +94,7 @@ impl ApprovalResponse {
             state: ApprovalState::of(transfer),
             account_id: request.from,
             to: request.to.clone(),
+            to_wallet: request.to.wallet(),
             amount_usdc: request.amount.into(),
             memo: request.memo.clone(),
             idempotency_key: transfer.idempotency_key.clone(),

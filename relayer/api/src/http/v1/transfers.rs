@@ -12,12 +12,12 @@ use crate::web::error::{failure_code, rejection_code};
 use crate::web::once::{idempotency_header, mark_replayed};
 use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, named_once, required};
 use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{Message, RecipientText, UsdcText, changed, one_of, written};
+use purser_model::wire::schema::{Message, UsdcText, changed, one_of, written};
 use purser_model::{
-    AccountId, Approval, IdempotencyKey, Invalid, Memo, Recipient, Timestamp, TransferId, TransferRequest,
-    TransferState, UsdcAmount, payable,
+    AccountId, Approval, AskedPayee, IdempotencyKey, Invalid, Memo, Principal, Timestamp, TransferId,
+    TransferRequest, TransferState, UsdcAmount, payable,
 };
-use purser_service::{Preview, TransferAnswer, Transfers};
+use purser_service::{Preview, ServiceError, TransferAnswer, Transfers};
 
 written! {
     ApprovalWord = "ApprovalRequest": one_of(
@@ -34,8 +34,7 @@ enum ApprovalWord {}
 pub struct CreateTransferBody {
     /// The account that pays.
     from: AccountId,
-    #[schema(value_type = RecipientText)]
-    to: Recipient,
+    to: AskedPayee,
     #[serde(deserialize_with = "payable")]
     #[schema(value_type = UsdcText)]
     amount: UsdcAmount,
@@ -56,27 +55,40 @@ pub struct CreateTransferBody {
 impl CreateTransferBody {
     /// What is to be paid, which is all that a preview needs, and the key. `header` is the `Idempotency-Key` header; if the body
     /// has one too, both must agree.
-    fn parse(self, header: Option<String>) -> Result<(TransferRequest, Option<IdempotencyKey>), Invalid> {
+    fn parse(
+        self,
+        header: Option<String>,
+        (transfers, principal): (&Transfers, &Principal),
+    ) -> Result<(TransferRequest, Option<IdempotencyKey>), ServiceError> {
         let Self { from, to, amount, memo, idempotency_key, .. } = self;
         let key = named_once(idempotency_key, header)?;
+        let to = transfers.recipient(principal, to)?;
         Ok((TransferRequest { from, to, amount, memo }, key))
     }
 
-    fn into_request(self, header: Option<String>) -> Result<AskedTransfer, Invalid> {
+    fn into_request(
+        self,
+        header: Option<String>,
+        asker: (&Transfers, &Principal),
+    ) -> Result<AskedTransfer, ServiceError> {
         let approval = match self.approval.as_deref() {
             None | Some("never") => Approval::Never,
             Some("request") => Approval::Request,
-            Some(_) => return Err(Invalid::new("approval", "must be `never` or `request`")),
+            Some(_) => return Err(Invalid::new("approval", "must be `never` or `request`").into()),
         };
         let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
         let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
-        let (request, key) = self.parse(header)?;
+        let (request, key) = self.parse(header, asker)?;
         let idempotency_key = required("idempotency_key", key)?;
         Ok(AskedTransfer { idempotency_key, request, duplicates, approval })
     }
 
-    pub(crate) fn into_preview(self, header: Option<String>) -> Result<TransferRequest, Invalid> {
-        self.parse(header).map(|(asked, _)| asked)
+    fn into_preview(
+        self,
+        header: Option<String>,
+        asker: (&Transfers, &Principal),
+    ) -> Result<TransferRequest, ServiceError> {
+        self.parse(header, asker).map(|(asked, _)| asked)
     }
 }
 
@@ -125,7 +137,7 @@ fn answer(answer: TransferAnswer) -> Response {
     extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::ApprovalRejected, Code::ApprovalExpired, Code::ApprovalVoid,
         Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::TooManyPending, Code::TooManyRefusals,
+        Code::IdempotencyConflict, Code::LikelyDuplicate, Code::InvalidRecipient, Code::RecipientHasNoTokenAccount, Code::TooManyPending, Code::TooManyRefusals,
         Code::AccountFull, Code::TransferFailed,
         Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
         Code::SignerUnavailable
@@ -137,7 +149,7 @@ pub async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
-    let asked = body.into_request(idempotency_header(&headers)?)?;
+    let asked = body.into_request(idempotency_header(&headers)?, (&transfers, &principal))?;
     // Boxed: every layer around a handler copies its future.
     Ok(answer(Box::pin(transfers.create(&principal, asked)).await?))
 }
@@ -178,6 +190,10 @@ pub struct PreviewResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<Timestamp>,
+    /// Of a wallet without a USDC token account: what creating one costs in rent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    rent_lamports: Option<u64>,
 }
 
 impl From<Preview> for PreviewResponse {
@@ -189,6 +205,7 @@ impl From<Preview> for PreviewResponse {
                 error: None,
                 message: None,
                 retry_at: None,
+                rent_lamports: None,
             },
             Preview::Rejected(rejection) => Self {
                 allowed: false,
@@ -196,6 +213,7 @@ impl From<Preview> for PreviewResponse {
                 error: Some(rejection_code(rejection.reason)),
                 message: Some(rejection.message.into()),
                 retry_at: rejection.retry_at,
+                rent_lamports: None,
             },
             Preview::Failing(failure, checks) => Self {
                 allowed: false,
@@ -203,6 +221,7 @@ impl From<Preview> for PreviewResponse {
                 error: Some(failure_code(failure.code)),
                 message: Some(failure.message.into()),
                 retry_at: None,
+                rent_lamports: failure.code.rent_lamports(),
             },
         }
     }
@@ -227,6 +246,6 @@ pub async fn preview(
     headers: HeaderMap,
     Body(PreviewTransferBody(body)): Body<PreviewTransferBody>,
 ) -> Result<Json<PreviewResponse>, ApiError> {
-    let request = body.into_preview(idempotency_header(&headers)?)?;
+    let request = body.into_preview(idempotency_header(&headers)?, (&transfers, &principal))?;
     Ok(Json(transfers.preview(&principal, request).await?.into()))
 }

@@ -53,9 +53,58 @@ fn wallet_is_named_its_usdc_token_account_and_an_absent_pda_is_missing() {
     let usdc_token_account = to_address(&associated_token_account(&pda, &MINT));
     assert_eq!(
         destination(&PROGRAM, &MINT, &pda, Some(&system_owned)),
-        Destination::Wallet { usdc_token_account }
+        Destination::Vault { usdc_token_account }
     );
     assert_eq!(destination(&PROGRAM, &MINT, &pda, None), Destination::Missing);
+}
+
+#[test]
+fn only_a_wallet_is_paid_as_one_whatever_stands_at_its_token_account() {
+    let raw = |owner, executable, data| RawAccount { owner, executable, lamports: 1, data };
+    let wallet = Pubkey::from_str_const("11111111111111111111111111111111");
+    let (vault, _) = Pubkey::find_program_address(&[b"vault"], &PROGRAM);
+    let ata = |of: &Pubkey| to_address(&associated_token_account(of, &MINT));
+    let paid_at = Destination::TokenAccount { owner: to_address(&wallet) };
+    let of = |address: &Pubkey, account: Option<RawAccount>| {
+        destination_of_wallet(&PROGRAM, &MINT, (address, account.as_ref()), paid_at)
+    };
+    let system_owned = || Some(raw(SYSTEM_PROGRAM, false, vec![]));
+    assert_eq!(of(&wallet, None), paid_at);
+    assert_eq!(of(&wallet, system_owned()), paid_at);
+    let is_vault = Destination::NotWallet(NotWallet::Vault { usdc_token_account: ata(&vault) });
+    assert_eq!(of(&vault, None), is_vault);
+    assert_eq!(of(&vault, system_owned()), is_vault);
+    assert_eq!(of(&vault, Some(raw(PROGRAM, false, agent_data()))), is_vault);
+    let none = |kind| Destination::NotWallet(kind);
+    // A token account may even be its own owner.
+    for mint in [MINT, Pubkey::new_from_array([8; 32])] {
+        let data = token_data(mint, wallet.to_bytes(), 1, 1);
+        assert_eq!(of(&wallet, Some(raw(TOKEN_PROGRAM, false, data))), none(NotWallet::TokenAccount));
+    }
+    assert_eq!(of(&wallet, Some(raw(PROGRAM, true, vec![1]))), none(NotWallet::Program));
+    assert_eq!(of(&wallet, Some(raw(PROGRAM, false, vec![1]))), none(NotWallet::OfProgram));
+}
+
+#[test]
+fn wallet_lacks_a_token_account_until_one_is_there_and_not_by_lamports() {
+    let wallet = Pubkey::from_str_const("11111111111111111111111111111111");
+    let ata = associated_token_account(&wallet, &MINT);
+    let of = |account: Option<&RawAccount>| {
+        let paid_at = destination(&PROGRAM, &MINT, &ata, account);
+        destination_of_wallet(&PROGRAM, &MINT, (&wallet, None), paid_at)
+    };
+    assert_eq!(of(None), Destination::NoTokenAccount);
+    let mut found = RawAccount { owner: SYSTEM_PROGRAM, executable: false, lamports: 1, data: vec![] };
+    assert_eq!(of(Some(&found)), Destination::NoTokenAccount);
+    (found.owner, found.data) = (TOKEN_PROGRAM, token_data(MINT, [7; 32], 0, 1));
+    assert_eq!(of(Some(&found)), Destination::TokenAccount { owner: Address::from_bytes([7; 32]) });
+    found.data[TOKEN_STATE] = TOKEN_STATE_FROZEN;
+    assert_eq!(of(Some(&found)), Destination::Frozen);
+}
+
+#[test]
+fn the_rent_that_is_told_is_that_of_a_token_account() {
+    assert_eq!(crate::sign::payers::rent(TOKEN_ACCOUNT_BYTES), purser_core::TOKEN_ACCOUNT_RENT_LAMPORTS);
 }
 
 /// An agent with a valid layout and nothing else.

@@ -38,6 +38,8 @@ macro_rules! payload {
             /// The account that pays, or was to pay.
             account_id: $crate::AccountId,
             to: $crate::Recipient,
+            /// The wallet that was named as the payee; `to` is its USDC token account then.
+            to_wallet: Option<$crate::Address>,
             amount_usdc: $crate::wire::schema::Usdc,
             #[schema(required)]
             memo: Option<$crate::Memo>,
@@ -52,6 +54,7 @@ macro_rules! payload {
                     transfer_id: transfer.id.into(),
                     account_id: request.from.into(),
                     to: request.to.clone().into(),
+                    to_wallet: request.to.wallet(),
                     amount_usdc: request.amount.into(),
                     memo: request.memo.clone(),
                     idempotency_key: transfer.idempotency_key.clone().into(),

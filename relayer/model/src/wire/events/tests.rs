@@ -46,6 +46,7 @@ fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
                 "transfer_id": transfer().id.to_string(),
                 "account_id": transfer().request.from.to_string(),
                 "to": transfer().request.to.text(),
+                "to_wallet": null,
                 "amount_usdc": "1.500000",
                 "memo": "a \"b\" \u{1F600}",
                 "idempotency_key": "k",
@@ -55,6 +56,17 @@ fn an_envelope_has_the_four_fields_of_the_interface_and_its_data_too() {
         })
     );
     assert!(event.id.to_string().starts_with("evt_"));
+}
+
+#[test]
+fn payee_that_was_named_as_a_wallet_is_told_with_its_token_account() {
+    let [wallet, token_account] = [6, 7].map(|byte| Address::from_bytes([byte; 32]));
+    let mut paid = transfer();
+    paid.request.to = Recipient::Wallet { wallet, token_account };
+    let event = Event::transfer_initiated(&paid, "sig", AT());
+    let read: serde_json::Value = serde_json::from_str(event.data.get()).expect("JSON");
+    assert_eq!(read["to"], token_account.to_string());
+    assert_eq!(read["to_wallet"], wallet.to_string());
 }
 
 #[test]

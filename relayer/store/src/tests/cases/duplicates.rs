@@ -134,6 +134,19 @@ async fn another_amount_memo_payee_or_account_is_no_duplicate() {
     let mut by_another_name = by_id;
     by_another_name.transfer.idempotency_key = IdempotencyKey::parse("x").expect("valid");
     is_duplicate(fixture.claim(&by_another_name, 0).await, &second);
+    // So is a wallet, and it stays one in its row.
+    let [wallet, token_account] = [21, 22].map(|byte| Address::from_bytes([byte; 32]));
+    let by_wallet = changed(ask(11, "by wallet"), |request| {
+        request.to = Recipient::Wallet { wallet, token_account };
+    });
+    let by_account =
+        changed(ask(12, "by account"), |request| request.to = Recipient::TokenAccount(token_account));
+    let other = Recipient::Wallet { wallet, token_account: Address::from_bytes([23; 32]) };
+    let first = fixture.claim_new(&by_wallet, 0).await;
+    is_duplicate(fixture.claim(&by_account, 0).await, &first);
+    fixture.claim_new(&changed(ask(13, "elsewhere"), |request| request.to = other), 0).await;
+    let read = fixture.store.transfers.find_transfer(fixture.operator.id, first.id).await.expect("read");
+    assert_eq!(read.expect("it is there").request, by_wallet.transfer.request);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
