@@ -146,17 +146,17 @@ async fn what_was_last_seen_is_shown_with_its_time_while_the_chain_is_away() {
     let away = away.says("Budget 1 is used up, and stops the accounts that pay through it: 10.00 of 10.00 USDC in 24 hours, as of 20");
     away.says("what they have left is not known now");
     let listed = browser.reads("/dashboard/accounts?search=ada").await.has_status(200);
-    for (column, said) in [
-        ("Spent in 24 h", "10.00 as of 20"),
-        ("Daily limit", "12.00 USDC as of 20"),
-    ] {
+    for (column, said) in [("Spent in 24 h", "10.00 as of 20"), ("Daily limit", "12.00 USDC as of 20")] {
         let cell = cell(&listed.text, column);
         assert!(cell.starts_with(said) && cell.ends_with("UTC"), "{column}: {cell}");
     }
     // The indexer may have seen the halt before the line was cut, and no later word lifted it.
     let status = cell(&listed.text, "Status");
     let seen = ["paused ", "not known now "].iter().find_map(|known| status.strip_prefix(known));
-    assert!(seen.is_some_and(|seen| seen.starts_with("halted as of 20") && seen.ends_with("UTC")), "{status}");
+    assert!(
+        seen.is_some_and(|seen| seen.starts_with("halted as of 20") && seen.ends_with("UTC")),
+        "{status}"
+    );
     browser.reads("/dashboard/budgets").await.has_status(200).says("these are the budgets as of");
     // Nobody else's word for it: the interface says no more than it knows.
     let known = operator.client.get("/v1/accounts").await.has_status(200);
