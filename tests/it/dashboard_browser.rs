@@ -41,7 +41,7 @@ async fn every_task_is_done_in_a_browser_and_no_page_keeps_anybody_out() {
     // Those that are paused and halted together, once with scripts and once without.
     for tag in ["with-scripts", "without-scripts"] {
         for _ in 0..2 {
-            let body = json!({ "name": "Night shift", "tags": [tag] });
+            let body = json!({ "name": "Night shift", "tags": [tag], "policy": { "max_daily_spend": 20 } });
             operator.client.post("/v1/accounts", &body).await.has_status(201);
         }
     }

@@ -54,14 +54,15 @@ const fn group(event: &EventType) -> &'static str {
         EventType::PolicyPending
         | EventType::PolicyApplied
         | EventType::PolicyChanged
-        | EventType::LimitThreshold => "Policies",
+        | EventType::LimitThreshold
+        | EventType::AccountHalted => "Policies and halts",
         EventType::ApprovalRequested
         | EventType::ApprovalGranted
         | EventType::ApprovalRejected
         | EventType::ApprovalExpired
         | EventType::ApprovalVoid
         | EventType::ApprovalUsed => "Approvals",
-        EventType::AccountHalted | EventType::ActionRecorded | EventType::WebhookTest => "Other",
+        EventType::ActionRecorded | EventType::WebhookTest => "Audit log",
     }
 }
 
