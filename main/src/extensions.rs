@@ -81,7 +81,8 @@ impl http::HttpExtensions for Sections {
         }
         #[cfg(feature = "mcp")]
         {
-            opened.pages = opened.pages.merge(purser_mcp::without_oauth());
+            opened.pages =
+                opened.pages.route("/register", axum::routing::post(purser_mcp::refuse_registration));
             opened.guarded = Some(mcp::open(&self.mcp, inside));
         }
         opened

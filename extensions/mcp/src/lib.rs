@@ -19,7 +19,6 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use axum::routing::post;
 use axum::{Extension, Json, Router};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -123,11 +122,11 @@ pub fn routes(
     endpoint().with_state(Endpoint { agents, operators, refuse, body_bytes_max })
 }
 
-/// `POST /register`, for everybody. A host that expects OAuth registers there once a key is refused, and shows its user the answer.
-/// There is no OAuth: the answer, in the form of RFC 7591, says what to do instead.
-pub fn without_oauth() -> Router {
+/// Answers `POST /register`. A host that expects OAuth registers there once a key is refused, and shows its user the answer. There is
+/// no OAuth: the answer, in the form of RFC 7591, says what to do instead.
+pub async fn refuse_registration() -> (StatusCode, Json<Value>) {
     let refused = json!({ "error": "invalid_client_metadata", "error_description": NO_OAUTH });
-    Router::new().route("/register", post(async move || (StatusCode::BAD_REQUEST, Json(refused))))
+    (StatusCode::BAD_REQUEST, Json(refused))
 }
 
 /// The description of this extension, for the OpenAPI document.
