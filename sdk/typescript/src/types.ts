@@ -161,7 +161,10 @@ export interface Action {
   made_id: ActionObject | null;
   /** What was changed. */
   object_id: ActionObject | null;
-  /** `unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done. */
+  /**
+   * `unknown` while it runs, and afterwards where the service ended on the way, or could not tell how much was done,
+   * and the chain does not show it.
+   */
   outcome: ActionOutcome;
   /** Of the passkey that opened its session, also where that was removed since. */
   passkey_name: Name | null;
@@ -185,7 +188,10 @@ export type ActionName = string;
 /** The id of an account, a key, a webhook, a transfer, a session or a passkey. */
 export type ActionObject = string;
 
-/** `unknown` while it runs, and for ever where the service ended on the way or could not tell how much was done. */
+/**
+ * `unknown` while it runs, and afterwards where the service ended on the way, or could not tell how much was done, and
+ * the chain does not show it.
+ */
 export type ActionOutcome = "unknown" | "done" | (string & {});
 
 /** What happened. */
