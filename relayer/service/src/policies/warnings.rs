@@ -31,16 +31,16 @@ impl WarningFacts {
         budgets: &[Address],
         allowlists: &[&AllowedRecipients],
     ) -> Self {
-        let mut facts = Self::default();
-        facts.budgets = read_budgets(policies, operator, budgets).await.unwrap_or_default();
+        let mut closed_of: Vec<(AllowedRecipients, Vec<purser_policy::Address>)> = Vec::new();
         for allowlist in allowlists {
-            if facts.closed.iter().any(|(known, _)| known == *allowlist) {
+            if closed_of.iter().any(|(known, _)| known == *allowlist) {
                 continue;
             }
             let closed = closed_entries(&policies.inside, operator, allowlist).await.unwrap_or_default();
-            facts.closed.push(((*allowlist).clone(), closed));
+            closed_of.push(((*allowlist).clone(), closed));
         }
-        facts
+        let budgets = read_budgets(policies, operator, budgets).await.unwrap_or_default();
+        Self { budgets, closed: closed_of }
     }
 
     pub(super) fn warnings(
