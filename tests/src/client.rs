@@ -7,7 +7,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 
 /// The fields an error body may have (design: "error body").
-const ERROR_FIELDS: [&str; 10] = [
+const ERROR_FIELDS: [&str; 11] = [
     "error",
     "message",
     "request_id",
@@ -17,6 +17,7 @@ const ERROR_FIELDS: [&str; 10] = [
     "retryable",
     "retry_at",
     "approvable",
+    "rent_lamports",
     "checks",
 ];
 
