@@ -4,7 +4,7 @@ use super::*;
 use crate::ProgramCheck;
 use crate::live::prices::PriceBounds;
 use crate::sign::signer::{FileSigner, Signer};
-use purser_model::SpendingPolicy;
+use purser_model::{Address, SpendingPolicy};
 use solana_sdk::signature::Keypair;
 
 fn signer() -> Arc<dyn Signer> {
