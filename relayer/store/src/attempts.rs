@@ -3,7 +3,7 @@
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::DeliveryStateColumns;
 use super::query::{columns, sql};
-use super::row::{Record, Row, row};
+use super::row::{Record, Row};
 use super::{Deliveries, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
@@ -18,8 +18,6 @@ pub struct AttemptMade {
     /// The delivery's next state.
     pub next: DeliveryState,
 }
-
-row! { EndpointHealth { failures, failing_since } }
 
 /// A webhook's health, and whether it is enabled.
 struct WithStatus(EndpointHealth, bool);

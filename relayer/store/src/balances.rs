@@ -3,7 +3,7 @@
 use super::events::{insert_deliveries, insert_event};
 use super::query::{columns, sql};
 use super::row::row;
-use super::webhooks::all_of;
+use super::webhook_row::all_of;
 use super::{Events, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};

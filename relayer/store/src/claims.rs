@@ -3,12 +3,11 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use super::approvals::has_room_to_ask;
-use super::history::tag_text;
+use super::history::{announce_step, tag_text};
 use super::query::{columns, sql};
 use super::refusals::last_allowed;
 use super::row::row;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
-use super::transfers::announce_step;
 use super::writer::Turn;
 use super::{StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};

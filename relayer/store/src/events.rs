@@ -8,7 +8,7 @@ use tokio::sync::{Notify, watch};
 use super::event_row::COLUMNS;
 use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
 use super::stored::{Below, OrEmpty};
-use super::webhooks::all_of;
+use super::webhook_row::all_of;
 use super::{Database, Events, StoreError, Transaction};
 use purser_model::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,

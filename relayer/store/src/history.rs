@@ -1,5 +1,6 @@
 //! Accounts' histories. An entry is written, and its money booked, with the step or transaction it records.
 
+use super::events::announce;
 use super::ledgers::{AccountKey, Placed};
 use super::query::{Piece, Place, Sql, columns, merged, sql};
 use super::row::{Record, Row, unreadable};
@@ -7,8 +8,8 @@ use super::stored::Below;
 use super::{Database, Events, History, StoreError, Transaction, ledgers};
 use purser_model::{
     AccountId, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
-    PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement,
-    position_after,
+    PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, WebhookId,
+    own_settlement, position_after,
 };
 
 /// The columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's id.
@@ -147,6 +148,22 @@ impl Database {
         entries.sort_by_key(|entry| entry.account_id);
         Ok(entries)
     }
+}
+
+/// Adds the step's entries to histories and announces it, in the transaction of the step. Returns the webhooks to hint at after
+/// the commit.
+pub(super) async fn announce_step(
+    tx: &mut Transaction<'_>,
+    transfer: &Transfer,
+    next: &TransferState,
+    entries: &[HistoryEntry],
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, StoreError> {
+    let mut events = Event::of_step(transfer, next, now);
+    for entry in entries {
+        events.extend(record(tx, entry, now).await?);
+    }
+    announce(tx, &events, now).await
 }
 
 /// Inserts an entry of a transfer's step, and returns the events that announce it.

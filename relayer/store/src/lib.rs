@@ -81,6 +81,7 @@ mod transfer_row;
 mod transfer_sums;
 mod transfers;
 mod walks;
+mod webhook_row;
 mod webhooks;
 mod writer;
 

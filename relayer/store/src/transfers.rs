@@ -2,16 +2,13 @@ use futures::FutureExt;
 
 use super::approvals::has_room_to_ask;
 use super::claims::release;
-use super::events::announce;
-use super::history::record;
+use super::history::announce_step;
 use super::query::sql;
 use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::{StoreError, Transaction, Transfers};
 use purser_core::GivesBack;
-use purser_model::{
-    Account, Event, HistoryEntry, OperatorId, Timestamp, Transfer, TransferId, TransferState, WebhookId,
-};
+use purser_model::{Account, OperatorId, Timestamp, Transfer, TransferId, TransferState};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
@@ -141,22 +138,6 @@ impl Transfers {
         self.outbox.hint(write.await?);
         Ok(moved)
     }
-}
-
-/// Adds the step's entries to histories and announces it, in the transaction of the step. Returns the webhooks to hint at after
-/// the commit.
-pub(super) async fn announce_step(
-    tx: &mut Transaction<'_>,
-    transfer: &Transfer,
-    next: &TransferState,
-    entries: &[HistoryEntry],
-    now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
-    let mut events = Event::of_step(transfer, next, now);
-    for entry in entries {
-        events.extend(record(tx, entry, now).await?);
-    }
-    announce(tx, &events, now).await
 }
 
 /// Moves a transfer from the state (and signature) that the caller knows to `next`; `Superseded` if it has moved on.

@@ -1,44 +1,15 @@
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
 use super::operators::{count_in, lock_operator};
-use super::query::{Query, Sql, columns, sql};
-use super::row::{Record, Row, unreadable};
+use super::query::{columns, sql};
+use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
+use super::webhook_row::COLUMNS;
 use super::{StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
-    DisabledReason, EndpointHealth, Network, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
-    WebhookId, WebhookStatus,
+    DisabledReason, Network, OperatorId, SealedSecret, Timestamp, Webhook, WebhookId, WebhookStatus,
 };
-
-/// The columns of a [`Webhook`].
-const COLUMNS: Sql<&str> = Sql("webhook_id, operator_id, url, events, account_ids, threshold_usdc, status,
-    disabled_reason, disabled_at, previous_until, failures, failing_since, created_at, updated_at");
-
-impl Record for Webhook {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
-        let (events, accounts): (Vec<_>, Vec<_>) = (row.get("events")?, row.get("account_ids")?);
-        let subscription = Subscription::new(events, accounts, row.get("threshold_usdc")?);
-        Ok(Self {
-            id: row.get("webhook_id")?,
-            operator_id: row.get("operator_id")?,
-            url: row.get("url")?,
-            subscription: subscription.map_err(|_| unreadable("events"))?,
-            status: match row.get::<String>("status")?.as_str() {
-                "enabled" => WebhookStatus::Enabled,
-                "disabled" => WebhookStatus::Disabled {
-                    reason: row.get("disabled_reason")?,
-                    since: row.get("disabled_at")?,
-                },
-                _ => return Err(unreadable("status")),
-            },
-            health: EndpointHealth::read(row)?,
-            previous_secret_until: row.get("previous_until")?,
-            created_at: row.get("created_at")?,
-            updated_at: row.get("updated_at")?,
-        })
-    }
-}
 
 fn disabled(status: &WebhookStatus) -> (Option<DisabledReason>, Option<Timestamp>) {
     match status {
@@ -177,11 +148,6 @@ impl Webhooks {
         .fetch_all(self.lister())
         .await
     }
-}
-
-/// Every webhook of the operator.
-pub(super) fn all_of(operator: OperatorId) -> Query {
-    sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = COLUMNS, operator}
 }
 
 impl Webhooks {
