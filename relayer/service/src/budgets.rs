@@ -223,7 +223,7 @@ impl Budgets {
         let work = async move {
             // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
             let writer = this.writers.of(id);
-            let _turn = writer.lock().await;
+            let turn = writer.lock().await;
             let mut tries_left = TRIES_MAX;
             let confirmed = loop {
                 match this.set(&operator, id, update).await {
@@ -234,6 +234,7 @@ impl Budgets {
             };
             tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
+            drop(turn);
             let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
                 .await
                 .map_err(after_writing)?;
