@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 
 use super::super::statement::Value;
@@ -67,10 +67,11 @@ pub(super) fn statements_of(rules: &str, folder: &Path) -> Vec<Noted> {
     let run = Command::new(std::env::current_exe().expect("a path"))
         .args([rules, "--test-threads=2"])
         .env(FILE, &file)
-        .stdout(Stdio::null())
-        .status()
+        .output()
         .expect("the tests start");
-    assert!(run.success(), "the rules do not hold; see their own failures");
+    let printed = String::from_utf8_lossy(&run.stdout);
+    let failures = printed.split("failures:").nth(1).unwrap_or(&printed);
+    assert!(run.status.success(), "the rules do not hold: {failures}");
     let text = std::fs::read_to_string(file).expect("written");
     let read = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
