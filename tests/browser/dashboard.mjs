@@ -50,6 +50,10 @@ async function check(page, name) {
     return [...document.body.querySelectorAll("*")].filter(isOut).map((one) => `${one.tagName}.${one.className} to ${one.getBoundingClientRect().right}`);
   });
   for (const one of tooWide) note(`${name} is too wide: ${one}`);
+  if (name.includes("wide") && name.includes("approvals")) {
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+    if (cut > 0) note(`${name} has columns out of sight`);
+  }
   await session.detach();
 }
 
