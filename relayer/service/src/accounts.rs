@@ -285,14 +285,14 @@ impl Accounts {
         })
     }
 
-    /// Reads and remembers these accounts, of an operator that is halted so. Returns the budgets that they name.
+    /// Reads and remembers these accounts, of an operator that was halted so at that time. Returns the budgets that they name.
     pub(super) async fn look_at_many(
         &self,
         operator: &Operator,
-        halted_by: Option<HaltedBy>,
+        (halted_by, halt_read_at): (Option<HaltedBy>, Timestamp),
         accounts: Vec<Account>,
     ) -> Result<HashSet<BudgetId>, ServiceError> {
-        let as_of = self.inside.ambient.now();
+        let as_of = self.inside.ambient.now().min(halt_read_at);
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let agents = self.read_many(operator, &accounts).await?;
         let mut budgets = HashSet::new();

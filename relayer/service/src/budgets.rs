@@ -162,13 +162,14 @@ impl Budgets {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         self.inside.looks.take(operator.id).await?;
+        let at = self.inside.ambient.now();
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budgets(&operator.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
         let before = self.last_seen(operator).iter().map(|seen| seen.view.id).collect();
-        self.inside.last_seen.note_budgets(operator, &before, &views, self.inside.ambient.now());
+        self.inside.last_seen.note_budgets(operator, &before, &views, at);
         let rows_max = request.limit.get() as usize + 1;
         let rest = views.into_iter().filter(|budget| after.is_none_or(|after| budget.number > after));
         let rows = rest.take(rows_max).collect();
@@ -184,10 +185,11 @@ impl Budgets {
     /// NotFound: it is not there, or another operator's.
     pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
         self.inside.looks.take(operator.id).await?;
+        let at = self.inside.ambient.now();
         let found = self.find(operator, id).await?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let view = BudgetView::of(&found, now);
-        self.inside.last_seen.note_budgets(operator, &HashSet::new(), &[view], self.inside.ambient.now());
+        self.inside.last_seen.note_budgets(operator, &HashSet::new(), &[view], at);
         Ok(view)
     }
 

@@ -18,7 +18,7 @@ const REMEMBERED_MAX: usize = 10_000;
 /// An account as the chain last showed it.
 #[derive(Debug, Clone)]
 pub struct SeenAccount {
-    /// When it was read.
+    /// When the reading began.
     pub at: Timestamp,
     pub operator_id: OperatorId,
     pub network: Network,
@@ -72,7 +72,7 @@ impl LastSeen {
         found
     }
 
-    /// These were read; what was looked for and is not among them was closed.
+    /// These were read, from `at` on; what was looked for and is not among them was closed.
     pub fn note_budgets(
         &self,
         operator: &Operator,
@@ -81,7 +81,7 @@ impl LastSeen {
         at: Timestamp,
     ) {
         let mut all = self.all();
-        all.budgets.retain(|id, _| !looked_for.contains(id));
+        all.budgets.retain(|id, seen| seen.at > at || !looked_for.contains(id));
         for view in read {
             let seen = SeenBudget { at, operator_id: operator.id, network: operator.network, view: *view };
             put(&mut all.budgets, view.id, seen, REMEMBERED_MAX, |seen| seen.at);
@@ -93,7 +93,7 @@ impl LastSeen {
     }
 }
 
-/// Remembers a value; where that is one too many, forgets the oldest.
+/// Remembers a value, unless a later reading is known; where that is one too many, forgets the oldest.
 fn put<K: Copy + Eq + Hash, V>(
     all: &mut HashMap<K, V>,
     key: K,
@@ -101,6 +101,9 @@ fn put<K: Copy + Eq + Hash, V>(
     most: usize,
     at: impl Fn(&V) -> Timestamp,
 ) {
+    if all.get(&key).is_some_and(|known| at(known) > at(&value)) {
+        return;
+    }
     all.insert(key, value);
     if all.len() > most {
         let oldest = all.iter().min_by_key(|(_, value)| at(value)).map(|(key, _)| *key);
@@ -111,6 +114,15 @@ fn put<K: Copy + Eq + Hash, V>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reading_that_began_earlier_and_ended_later_replaces_nothing() {
+        let mut all = HashMap::new();
+        for (second, what) in [(10, "before"), (20, "after"), (15, "overtaken"), (20, "again")] {
+            put(&mut all, 1, (Timestamp::from_unix_seconds(second), what), 3, |(at, _)| *at);
+        }
+        assert_eq!(all[&1].1, "again");
+    }
 
     #[test]
     fn the_oldest_is_forgotten_when_there_are_too_many() {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::part::Part;
 use crate::Inside;
 use purser_chain::{Authority, ChainFigures, KeyLook, KeyProblem};
-use purser_model::{Address, HaltedBy, Network, OpenDefence, Operator};
+use purser_model::{Address, HaltedBy, Network, OpenDefence, Operator, Timestamp};
 
 /// How long a page waits for an operator's account.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -31,8 +31,8 @@ struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
     /// How many operators were checked.
     operators: HashMap<Network, usize>,
-    /// The operators that are halted. A network that is not in it was not read yet.
-    halted: HashMap<Network, HashMap<Address, HaltedBy>>,
+    /// The operators that are halted, and when that was read. A network that is not in it was not read yet.
+    halted: HashMap<Network, (Timestamp, HashMap<Address, HaltedBy>)>,
     looked_at: Option<Instant>,
     said_at: Option<Instant>,
 }
@@ -143,12 +143,14 @@ impl Signers {
 
     /// How many operators of a network were halted at the last check. `None`: they were not read yet.
     pub(super) fn halted(&self, network: Network) -> Option<usize> {
-        Some(self.known().halted.get(&network)?.len())
+        Some(self.known().halted.get(&network)?.1.len())
     }
 
-    /// Whose key halted this operator, by the last check. `None`: it was not read yet.
-    pub(super) fn halt_of(&self, operator: &Operator) -> Option<Option<HaltedBy>> {
-        Some(self.known().halted.get(&operator.network)?.get(&operator.address).copied())
+    /// Whose key halted this operator, by the last check, and when that was. `None`: it was not read yet.
+    pub(super) fn halt_of(&self, operator: &Operator) -> Option<(Option<HaltedBy>, Timestamp)> {
+        let known = self.known();
+        let (at, halted) = known.halted.get(&operator.network)?;
+        Some((halted.get(&operator.address).copied(), *at))
     }
 
     /// Checks the keys, if it is time.
@@ -171,9 +173,10 @@ impl Signers {
             let of_network = operators.iter().filter(|operator| operator.network == network);
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
             self.known().operators.insert(network, addresses.len());
+            let at = self.inside.ambient.now();
             match parts.chain.look_at_keys(&addresses).await {
                 Ok(KeyLook { problems: found, halted }) => {
-                    self.known().halted.insert(network, halted.into_iter().collect());
+                    self.known().halted.insert(network, (at, halted.into_iter().collect()));
                     problems.extend(found.into_iter().map(|problem| (network, problem)));
                 }
                 // Keep the known problems: they may persist.

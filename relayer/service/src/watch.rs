@@ -163,8 +163,8 @@ impl Watch {
 
     async fn read(&self, operator: &Operator, rows: Vec<Account>) -> Result<(), ServiceError> {
         let unread = ServiceError::ChainUnavailable { retryable: true };
-        let halted_by = self.signers.halt_of(operator).ok_or(unread)?;
-        let budgets = self.accounts.look_at_many(operator, halted_by, rows).await?;
+        let halt = self.signers.halt_of(operator).ok_or(unread)?;
+        let budgets = self.accounts.look_at_many(operator, halt, rows).await?;
         if budgets.is_empty() {
             return Ok(());
         }

@@ -31,6 +31,7 @@ use crate::network::TestNetwork;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
 use crate::settings::AppSettings;
+use crate::waits::awaited;
 use crate::wallet::mints;
 
 /// Finality takes 0.3 s and a blockhash lives 1.5 s, so expiry happens often.
@@ -94,7 +95,13 @@ impl World {
                 let agent = operator.creates_account(&format!("Account {number}")).await;
                 mints(&operator.chain, PURSE_USDC, &agent.token_account).await;
                 let limit = SINGLE_LIMIT_MICROS / 1_000_000;
-                agent.sets_policy(json!({ "max_single_transfer": limit })).await;
+                let policy = json!({ "max_single_transfer": limit });
+                // Networks of other rounds may keep this one waiting.
+                awaited("a policy", async || {
+                    let set = operator.client.put(&agent.path("/policy"), &policy).await;
+                    if set.status == 503 { None } else { Some(set.has_status(200)) }
+                })
+                .await;
                 agent
             }
         };
