@@ -22,14 +22,14 @@ async fn generator() -> Option<PathBuf> {
 
 const PAYS: &str = r#"
 import os
-from purser_api import AccountsApi, ApiClient, Configuration, CreateTransfer, EventsApi, TransfersApi
+from purser_api import AccountsApi, ApiClient, Configuration, CreateTransfer, EventsApi, Payee, TransfersApi
 
 def client(key):
     host = os.environ["PURSER_URL"].removesuffix("/v1")
     return ApiClient(Configuration(host=host, access_token=os.environ[key]))
 
 transfers = TransfersApi(client("PURSER_AGENT_KEY"))
-order = CreateTransfer(var_from=os.environ["PURSER_ACCOUNT"], to=os.environ["PURSER_PAYEE"], amount="0.25", idempotency_key="generated")
+order = CreateTransfer(var_from=os.environ["PURSER_ACCOUNT"], to=Payee(os.environ["PURSER_PAYEE"]), amount="0.25", idempotency_key="generated")
 first, second = [transfers.create_transfer(order) for _ in range(2)]
 print(first.status.actual_instance, first.transfer_id == second.transfer_id)
 listed = transfers.list_transfers(idempotency_key="generated").data
