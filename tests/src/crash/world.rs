@@ -31,7 +31,6 @@ use crate::network::TestNetwork;
 use crate::operator::Operator;
 use crate::proxy::Proxy;
 use crate::settings::AppSettings;
-use crate::waits::awaited;
 use crate::wallet::mints;
 
 /// Finality takes 0.3 s and a blockhash lives 1.5 s, so expiry happens often.
@@ -96,12 +95,15 @@ impl World {
                 mints(&operator.chain, PURSE_USDC, &agent.token_account).await;
                 let limit = SINGLE_LIMIT_MICROS / 1_000_000;
                 let policy = json!({ "max_single_transfer": limit });
-                // Networks of other rounds may keep this one waiting.
-                awaited("a policy", async || {
+                // Networks of other rounds may keep this one waiting, for a minute at most.
+                for tries_left in (0..120).rev() {
                     let set = operator.client.put(&agent.path("/policy"), &policy).await;
-                    if set.status == 503 { None } else { Some(set.has_status(200)) }
-                })
-                .await;
+                    if set.status != 503 || tries_left == 0 {
+                        set.has_status(200);
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
                 agent
             }
         };
