@@ -57,6 +57,12 @@ async function check(page, name) {
   await session.detach();
 }
 
+// What the file holds that this leads to.
+async function downloaded(page, leads) {
+  const [download] = await Promise.all([page.waitForEvent("download"), leads.click()]);
+  return readFileSync(await download.path(), "utf8");
+}
+
 async function shot(page, name) {
   await check(page, name);
   if (env.PURSER_SHOTS) await page.screenshot({ path: join(env.PURSER_SHOTS, `${name}.png`), fullPage: true });
@@ -276,10 +282,8 @@ async function tasks(options) {
   await page.getByText("hotel, two nights").waitFor();
   if (await page.getByText("train", { exact: true }).count()) note("a search shows what it was not asked for");
   await check(page, "a search");
-  const saves = page.waitForEvent("download");
-  await page.getByRole("link", { name: "CSV" }).click();
-  const file = await (await saves).path();
-  if (!readFileSync(file, "utf8").includes("hotel, two nights")) note("the file lacks what was found");
+  const file = await downloaded(page, page.getByRole("link", { name: "CSV" }));
+  if (!file.includes("hotel, two nights")) note("the file lacks what was found");
   await page.goto(clicked);
   // Preview a transfer.
   await page.getByRole("link", { name: "Test a payment" }).click();
@@ -388,9 +392,7 @@ async function tasks(options) {
   if (!most.includes("Research agent")) note(`most was spent by ${most}`);
   await page.getByRole("link", { name: "Export" }).click();
   await page.getByLabel("After (UTC)").fill("2020-01-01T00:00");
-  const exported = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Export as CSV" }).click();
-  const histories = readFileSync(await (await exported).path(), "utf8");
+  const histories = await downloaded(page, page.getByRole("button", { name: "Export as CSV" }));
   for (const memo of ["hotel, two nights", "flight", "refund"]) {
     if (!histories.includes(memo)) note(`the file of all histories lacks ${memo}`);
   }
@@ -439,9 +441,8 @@ async function tasks(options) {
   // All that is on record of it, with the request that did it.
   await page.getByRole("link", { name: "Actions", exact: true }).click();
   await page.locator("tbody tr", { hasText: "revoke key" }).first().getByText(/^req_/).waitFor();
-  const record = page.waitForEvent("download");
-  await page.getByRole("link", { name: "CSV" }).click();
-  if (!readFileSync(await (await record).path(), "utf8").includes("revoke_key")) note("the record lacks a key that was revoked");
+  const record = await downloaded(page, page.getByRole("link", { name: "CSV" }));
+  if (!record.includes("revoke_key")) note("the record lacks a key that was revoked");
   // End whoever else is signed in with this key.
   const other = await (await context(wide)).newPage();
   await signIn(other);
