@@ -10,7 +10,7 @@ use purser_tests::bad_line::{BadLine, Trouble};
 use purser_tests::binaries::workspace;
 use purser_tests::network::{free_port, path_text, temp_folder};
 use purser_tests::process::Process;
-use purser_tests::{Agent, Operator, foreign};
+use purser_tests::{Agent, AppSettings, Operator, TestApp, TestNetwork, foreign};
 use serde_json::{Value, json};
 use solana_sdk::signer::Signer;
 use tempfile::TempDir;
@@ -103,7 +103,11 @@ fn payments() -> u64 {
 
 /// `tests/storm` of the SDK pays 0.01 USDC per name through a line that fails half of all requests.
 async fn pays_each_name_once(sdk: &Sdk, seed: u64) {
-    let agent = Operator::shared().await.creates_account_with("Storm", "1000").await;
+    // The long form makes more payments than an account has room for by default.
+    let room = ("PURSER__QUOTAS__TAG_BUCKETS_PER_ACCOUNT", "200".to_owned());
+    let settings = AppSettings { environment: vec![room], ..AppSettings::default() };
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let agent = app.new_operator().await.creates_account_with("Storm", "1000").await;
     let (payee, _) = agent.operator.chain.new_payee().await;
     let key = agent.new_key().await;
     let line = BadLine::to(&agent.operator.app().base_url(), seed);
