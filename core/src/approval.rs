@@ -34,7 +34,7 @@ pub struct ApprovalRequested {
 pub enum ApprovalEnd {
     /// A person says no.
     Rejected,
-    /// Whoever asked takes the question back.
+    /// The key that asked takes the question back.
     Withdrawn,
 }
 

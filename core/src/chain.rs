@@ -57,7 +57,7 @@ pub enum Destination {
     NotTokenAccount,
 }
 
-/// What stands at an address that was named as a wallet.
+/// Why an address that was named as a wallet is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWallet {
     /// No key has it, since it is off the curve.

@@ -11,7 +11,7 @@ pub struct Failure {
     pub retry_at: Option<Timestamp>,
 }
 
-/// What a token account costs whoever creates it, as rent.
+/// The rent of a token account, which its creator pays.
 pub const TOKEN_ACCOUNT_RENT_LAMPORTS: u64 = 2_039_280;
 
 impl FailureCode {
@@ -41,7 +41,7 @@ words! {
         Interrupted = "interrupted",
         /// A person was asked, and said no. Not retried.
         ApprovalRejected = "approval_rejected",
-        /// A person was asked, and whoever had asked took the question back. Not retried.
+        /// A person was asked, and the question was taken back. Not retried.
         ApprovalWithdrawn = "approval_withdrawn",
         /// A person was asked, and did not answer in time.
         ApprovalExpired = "approval_expired",

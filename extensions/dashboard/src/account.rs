@@ -79,7 +79,7 @@ impl AccountPage {
         self.keys.iter().partition(|key| key.revoked_at.is_some())
     }
 
-    /// Whether account limits bind it beside its policy.
+    /// Whether the account has limits beside its policy.
     fn is_bound(&self) -> bool {
         self.limits.month.is_some() || self.limits.budget.is_some() || self.policy.bounds.by_grant_only
     }
@@ -142,13 +142,13 @@ pub async fn show_settings(
     answer(&services, &signed, id, shows).await
 }
 
-/// What was just done, by the parameter that says so.
+/// The sentence about the change that led here, by its parameter.
 fn notice<const N: usize>(asked: &QueryParams, notices: [(&str, &str); N]) -> Option<String> {
     let said = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
     said.map(|(_, text)| text.to_owned())
 }
 
-/// What a page of the account shows beside the account.
+/// The tab of an account's page, and its notice and form.
 struct Shows {
     tab: Tab,
     notice: Option<String>,

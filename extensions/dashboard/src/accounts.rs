@@ -173,7 +173,7 @@ struct NewAccountPage {
 }
 
 impl NewAccountPage {
-    /// Whether no limit has to be typed as well.
+    /// Whether "none" has to be typed for no limit.
     fn needs_limits(&self) -> bool {
         true
     }

@@ -41,7 +41,7 @@ pub(super) fn routes() -> Router<Desk> {
 #[template(path = "approve.html")]
 struct ApprovePage {
     linked: LinkedApproval,
-    /// Of the payee, if it is the operator's own account.
+    /// The payee's name, if it is the operator's own account.
     names: Names,
     /// Of the link for a wallet, while an approver can approve it.
     code: Option<QrCode>,

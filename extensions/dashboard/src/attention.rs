@@ -32,7 +32,7 @@ pub struct Attention {
     /// The moment that ends the sentence.
     pub at: Option<Timestamp>,
     pub link: Option<String>,
-    /// What to type about it.
+    /// The command that ends it.
     pub command: Option<String>,
     /// Shown in red and before the others of its severity.
     pub is_severe: bool,
