@@ -24,7 +24,7 @@ async fn agent() -> Agent {
 }
 
 /// Gives the token account of `wallet` another owner, as its owner may.
-async fn gives_away(agent: &Agent, wallet: &Pubkey, to: &Pubkey) {
+pub(crate) async fn gives_away(agent: &Agent, wallet: &Pubkey, to: &Pubkey) {
     let chain = &agent.operator.chain;
     let token_account = chain.usdc_account_of(wallet);
     let mut data = chain.data(&token_account).await.expect("a token account");

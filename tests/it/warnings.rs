@@ -78,6 +78,25 @@ async fn change_of_a_policy_is_answered_with_warnings_and_holds_all_the_same() {
 }
 
 #[tokio::test]
+async fn new_account_is_answered_with_the_warnings_about_its_policy() {
+    let operator = Operator::shared().await;
+    let friend = operator.creates_account("Friend").await;
+    for (policy, expected) in [
+        (json!({}), &[][..]),
+        (json!({ "max_single_transfer": 20, "max_daily_spend": 10 }), &["single_limit_above_daily_limit"]),
+        (json!({ "max_daily_spend": 0 }), &["zero_limit_without_pause"]),
+        (json!({ "max_daily_spend": 10, "allowed_counterparties": [friend.id] }), &[]),
+    ] {
+        let body = json!({ "name": "Ada", "policy": policy });
+        let made = operator.client.post("/v1/accounts", &body).await.has_status(201);
+        assert_eq!(codes(&made["warnings"]), expected, "{policy}");
+        let path = format!("/v1/accounts/{}", made.text_of("account_id"));
+        let read = operator.client.get(&path).await.has_status(200);
+        assert!(read["warnings"].is_null(), "only its creation is warned of: {}", read.text);
+    }
+}
+
+#[tokio::test]
 async fn budget_below_single_limits_is_warned_of_where_it_is_named_and_where_it_is_lowered() {
     let operator = Operator::shared().await;
     let [ada, ben] = [operator.creates_account("Ada").await, operator.creates_account("Ben").await];

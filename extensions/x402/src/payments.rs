@@ -239,7 +239,8 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["pay"])), ("x-errors" = json!([
         Code::PolicyViolation, Code::AccountPaused, Code::InsufficientBalance, Code::AccountFrozen, Code::NotFound,
-        Code::IdempotencyConflict, Code::InvalidRecipient, Code::OfferRefused, Code::PaymentRefused, Code::TooManyPending,
+        Code::IdempotencyConflict, Code::InvalidRecipient, Code::RecipientHasNoTokenAccount, Code::OfferRefused,
+        Code::PaymentRefused, Code::TooManyPending,
         Code::TooManyRefusals, Code::ServerUnreachable,
         Code::AccountFull, Code::TransferFailed, Code::SolanaUnavailable, Code::AuthorityRotated, Code::SignerUnavailable
     ]))),

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use purser_model::{
-    Invalid, OperatorId, Principal, Recipient, TransferId, TransferRequest, TransferState, WebhookUrl,
+    Invalid, OperatorId, Principal, TransferId, TransferRequest, TransferState, WebhookUrl,
 };
 use purser_service::{
     FetchPlace, Fetches, HandOvers, HandedOver, PaidOn, Reply, ServiceError, Services, Started, Tasks,
@@ -247,7 +247,7 @@ fn choose(network: &PaidOn, purchase: &Purchase, required: Option<&[u8]>) -> Res
 fn payment_of(network: &PaidOn, purchase: &Purchase, offer: &Offer) -> (HandedOver, WhenSigned) {
     let request = TransferRequest {
         from: purchase.from,
-        to: Recipient::TokenAccount(network.usdc_account_of(&offer.pay_to)),
+        to: network.recipient(offer.pay_to),
         amount: offer.amount,
         memo: purchase.memo.clone(),
     };

@@ -23,6 +23,7 @@ pub use history::{
     SignatureStandings, SolanaHistory,
 };
 pub use live::prices::PriceBounds;
+pub use read::decode::is_on_curve;
 pub use roles::{
     ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, GrantPayer, HandOverChain, KeyChain,
     MemoChain, PaidGrant, PolicyChain, ProvisionChain, ReadChain, StopChain,

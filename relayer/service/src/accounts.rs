@@ -14,6 +14,7 @@ use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, 
 use crate::Inside;
 use crate::acting::{tell, tell_made};
 use crate::parts::finish;
+use crate::policies::{BoundsView, Policies};
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
@@ -21,6 +22,7 @@ use purser_model::{
     BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId,
     PolicyUpdate, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
+use purser_policy::Warning;
 use purser_store::StoreError;
 
 /// Rows read per batch, and the most batches read, to fill one filtered page.
@@ -59,6 +61,8 @@ pub struct AccountView {
     pub budget: Option<BudgetId>,
     /// How this process saw it last, where the chain does not answer now.
     pub seen: Option<Arc<SeenAccount>>,
+    /// Of an account that was just created: the rules of its policy that can never match.
+    pub warnings: Option<Vec<Warning>>,
 }
 
 /// Binds a cursor of the account list to its operator and filter.
@@ -72,13 +76,14 @@ pub fn accounts_filter(operator_id: OperatorId, filter: impl Into<AccountFilter>
 #[derive(Clone)]
 pub struct Accounts {
     inside: Arc<Inside>,
+    policies: Policies,
     /// Operators that were refused one more account; some of their accounts may have been closed since.
     full: Arc<Mutex<HashSet<OperatorId>>>,
 }
 
 impl Accounts {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside, full: Arc::default() }
+    pub(super) fn new(inside: Arc<Inside>, policies: Policies) -> Self {
+        Self { inside, policies, full: Arc::default() }
     }
 
     /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
@@ -96,12 +101,23 @@ impl Accounts {
             for _ in 1..IDS_MAX {
                 match this.provision(&operator, &asked, drawn.clone()).await {
                     Err(NotMade::AddressTaken(_)) => drawn = drawn.map(Drawn::next),
-                    made => return Ok(made?),
+                    made => return Ok(this.warned(&operator, made?).await),
                 }
             }
-            Ok(this.provision(&operator, &asked, drawn).await?)
+            Ok(this.warned(&operator, this.provision(&operator, &asked, drawn).await?).await)
         };
         finish(&self.inside.tasks, work).await
+    }
+
+    /// Adds the warnings about the policy of a new account.
+    async fn warned(&self, operator: &Operator, view: AccountView) -> AccountView {
+        let warnings = match &view.policy {
+            Some(policy) => {
+                self.policies.warnings(operator, &view.account, policy, &BoundsView::default()).await
+            }
+            None => Vec::new(),
+        };
+        AccountView { warnings: Some(warnings), ..view }
     }
 
     async fn provision(
@@ -185,6 +201,7 @@ impl Accounts {
             policy: Some(policy),
             budget: None,
             seen: None,
+            warnings: None,
         })
     }
 
@@ -339,6 +356,7 @@ impl Accounts {
             policy: Some(seen.policy),
             budget: seen.budget,
             seen: None,
+            warnings: None,
         }
     }
 

@@ -15,10 +15,10 @@ use super::reads::find_payer;
 use super::transfers::{TransferAnswer, Transfers};
 use crate::Inside;
 use purser_base::crash_point::crash_point;
-use purser_chain::{ChainFault, HandOverChain, UnsignedTransfer};
+use purser_chain::{ChainFault, HandOverChain, UnsignedTransfer, is_on_curve};
 use purser_model::{
     Account, AccountId, Address, Approval, Fingerprint, IdempotencyKey, Network, OperatorId, Principal,
-    SignedTransfer, Terms, Timestamp, Transfer, TransferId, TransferRequest,
+    Recipient, SignedTransfer, Terms, Timestamp, Transfer, TransferId, TransferRequest,
 };
 
 /// Where the signed bytes arrive once they are stored; never, if nothing is signed here.
@@ -206,9 +206,15 @@ impl PaidOn {
         self.0.usdc_mint()
     }
 
-    /// An owner's token account for USDC.
-    pub fn usdc_account_of(&self, owner: &Address) -> Address {
-        self.0.usdc_account_of(owner)
+    /// Whom a payment to this owner of a USDC token account goes to. A wallet is checked like one that a transfer names; what a program
+    /// owns, such as an account of this service, is paid at its token account as it is.
+    pub fn recipient(&self, owner: Address) -> Recipient {
+        let token_account = self.0.usdc_account_of(&owner);
+        if is_on_curve(&owner) {
+            Recipient::Wallet { wallet: owner, token_account }
+        } else {
+            Recipient::TokenAccount(token_account)
+        }
     }
 
     /// Whether the address is a key of ours.

@@ -212,7 +212,7 @@ impl Services {
         let views = TransferViews::new(of(), setup.approval_links.clone());
         let transfers =
             Transfers::new(of(), path.clone(), setup.transfer_deadline, setup.pending, views.clone());
-        let (accounts, health) = (Accounts::new(of()), Health::new(of(), signers.clone()));
+        let (accounts, health) = (Accounts::new(of(), policies.clone()), Health::new(of(), signers.clone()));
         let watch = Watch::new(of(), health.clone(), signers.clone(), accounts.clone());
         Self {
             figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),

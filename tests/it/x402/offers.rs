@@ -7,10 +7,14 @@ use purser_tests::client::Answer;
 use purser_tests::clock::HostClock;
 use purser_tests::{AppSettings, Operator, TestApp, TestNetwork};
 use serde_json::{Value, json};
+use solana_sdk::pubkey::Pubkey;
+use solana_sdk::signature::Keypair;
+use solana_sdk::signer::Signer;
 
 use super::buying::{Fair, transfer_id};
 use crate::history::entries_once;
 use crate::mcp;
+use crate::wallets::gives_away;
 
 /// What the shop asks for, as the agent gets it when it asks by itself.
 async fn offered(fair: &Fair) -> Value {
@@ -132,6 +136,43 @@ async fn offers_in_hand_that_cannot_be_paid_are_told_with_what_was_offered_and_u
     let refused = fair.orders(&order(&fair, &unique_key(), &offer)).await.is_error(402, "policy_violation");
     assert_eq!((&refused["status"], &refused["payment"]), (&json!("rejected"), &Value::Null));
     fair.has_paid(0).await;
+}
+
+#[tokio::test]
+async fn payee_of_an_offer_is_checked_for_its_owner_and_one_that_is_no_wallet_is_told_apart() {
+    let agent = Operator::shared().await.creates_account_with("Buyer", "10").await;
+    let chain = &agent.operator.chain;
+    let sibling = agent.operator.creates_account("Seller").await;
+    let orders = async |pay_to: Pubkey| {
+        let offer = json!({ "x402Version": 2, "accepts": [{
+            "scheme": "exact", "network": "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", "amount": "250000",
+            "asset": chain.usdc_mint.to_string(), "payTo": pay_to.to_string(), "maxTimeoutSeconds": 60,
+            "extra": { "feePayer": Keypair::new().pubkey().to_string() },
+        }] });
+        let order =
+            json!({ "from": agent.id, "offer": offer, "max_amount": "0.30", "idempotency_key": unique_key() });
+        agent.operator.client.post("/v1/x402/payments", &order).await
+    };
+    let without = Keypair::new().pubkey();
+    let refused = orders(without).await.is_error(422, "recipient_has_no_token_account");
+    assert_eq!(refused["rent_lamports"], 2_039_280, "{}", refused.text);
+    let (token_account, wallet) = chain.new_payee().await;
+    let paid = orders(wallet.pubkey()).await.has_status(202);
+    let transfer = &paid["transfer"];
+    assert_eq!(transfer["to"], token_account.to_string());
+    assert_eq!(transfer["to_wallet"], wallet.pubkey().to_string());
+    gives_away(&agent, &wallet.pubkey(), &agent.address).await;
+    for (pay_to, said) in [
+        (wallet.pubkey(), format!("{token_account} belongs to {}", agent.address)),
+        (chain.usdc_mint, "an account that a program owns".to_owned()),
+        (agent.address, "the account that pays".to_owned()),
+    ] {
+        let refused = orders(pay_to).await.is_error(422, "invalid_recipient");
+        assert!(refused.text_of("message").contains(&said), "{said}: {}", refused.text);
+    }
+    // Agents sell by the address of their account, which is no wallet's.
+    let sold = orders(sibling.address).await.has_status(202);
+    assert_eq!(sold["transfer"]["to"], sibling.token_account.to_string());
 }
 
 #[tokio::test]

@@ -207,6 +207,11 @@ pub fn destination(
     token_account(usdc_mint, &account.data).unwrap_or(Destination::NotTokenAccount)
 }
 
+/// Whether a key can own this address, as a wallet's; others are derived by programs, such as vaults and agents' accounts.
+pub fn is_on_curve(address: &Address) -> bool {
+    to_pubkey(address).is_on_curve()
+}
+
 /// What a payment to `wallet` finds at its associated USDC token account, `paid_at`, if it is a wallet.
 pub fn destination_of_wallet(
     program: &Pubkey,

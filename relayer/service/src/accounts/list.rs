@@ -161,6 +161,7 @@ impl Accounts {
             spent: None,
             policy: None,
             budget: None,
+            warnings: None,
         }
     }
 }

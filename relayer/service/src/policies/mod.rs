@@ -39,7 +39,7 @@ pub struct PolicyView {
 }
 
 /// What binds an account beside its policy.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct BoundsView {
     pub max_30_day_spend: Option<UsdcAmount>,
     pub budget: Option<BudgetId>,

@@ -67,7 +67,7 @@ impl WarningFacts {
 
 impl Policies {
     /// Warnings about the rules that an account has or is to have.
-    pub(super) async fn warnings(
+    pub(crate) async fn warnings(
         &self,
         operator: &Operator,
         account: &Account,

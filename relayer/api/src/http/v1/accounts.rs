@@ -11,7 +11,7 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::once::Draw;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::PolicyFields;
+use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::wire::schema::Usdc;
 use purser_model::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
@@ -54,6 +54,10 @@ pub struct AccountResponse {
     duplicates: DuplicateRule,
     approvals: ApprovalRule,
     created_at: Timestamp,
+    /// Of an account that was just created: the rules of its policy that can never match. They hold all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 8)]
+    warnings: Option<Vec<WarningBody>>,
 }
 
 /// An account as it was last read from the chain.
@@ -89,7 +93,8 @@ impl From<&SeenAccount> for LastSeenBody {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, halt_action, policy, seen, .. } = view;
+        let AccountView { account, balance, as_of, status, halt, halt_action, policy, seen, warnings, .. } =
+            view;
         Self {
             account_id: account.id,
             name: account.name,
@@ -106,6 +111,7 @@ impl From<AccountView> for AccountResponse {
             duplicates: account.duplicates,
             approvals: account.approvals,
             created_at: account.created_at,
+            warnings: warnings.map(|warnings| WarningBody::all(&warnings)),
         }
     }
 }
