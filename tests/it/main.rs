@@ -109,6 +109,7 @@ mod shipped;
 mod signers;
 mod stop;
 mod tags;
+mod token_accounts;
 mod tool_schemas;
 mod traces;
 mod transfer_list;

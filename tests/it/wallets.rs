@@ -11,11 +11,11 @@ use solana_sdk::signer::Signer;
 use crate::mcp::{calls, succeeds};
 use crate::webhooks::{TRANSFERS, registers};
 
-const SYSTEM_PROGRAM: Pubkey = Pubkey::new_from_array([0; 32]);
+pub(crate) const SYSTEM_PROGRAM: Pubkey = Pubkey::new_from_array([0; 32]);
 /// Bytes of a token account: who owns it.
 const OWNER: std::ops::Range<usize> = 32..64;
 
-fn to_wallet(payment: Payment, wallet: &Pubkey) -> Payment {
+pub(crate) fn to_wallet(payment: Payment, wallet: &Pubkey) -> Payment {
     payment.field("to", json!({ "wallet": wallet.to_string() }))
 }
 
@@ -33,7 +33,7 @@ pub(crate) async fn gives_away(agent: &Agent, wallet: &Pubkey, to: &Pubkey) {
 }
 
 /// Gives a wallet an empty token account, over the lamports that lie there.
-async fn opens(agent: &Agent, wallet: &Pubkey) {
+pub(crate) async fn opens(agent: &Agent, wallet: &Pubkey) {
     let chain = &agent.operator.chain;
     let (like, _) = chain.new_payee().await;
     let mut data = chain.data(&like).await.expect("a token account");

@@ -8,9 +8,9 @@ use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
     AccountId, AllowedRecipients, AskedPayee, CheckedRule, Checks, Cursor, Failure, FailureCode,
-    IdempotencyKey, Invalid, Limit, Memo, Page, PageLimit, PageRequest, Recipient, RejectionReason,
-    RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus,
-    UsdcAmount, amount_from_text,
+    IdempotencyKey, Invalid, Limit, Memo, Page, PageLimit, PageRequest, Recipient, Rejection,
+    RejectionReason, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferRequest, TransferState,
+    TransferStatus, UsdcAmount, amount_from_text,
 };
 use purser_service::{Preview, Services, TransferView};
 
@@ -346,17 +346,23 @@ struct PreviewPage {
 struct PreviewVerdict {
     /// Why it would be refused; `None`: it would be paid.
     refused: Option<String>,
+    /// The service would create the payee's token account first.
+    creates_token_account: bool,
     checks: Checks,
 }
 
 impl From<Preview> for PreviewVerdict {
     fn from(preview: Preview) -> Self {
         match preview {
-            Preview::Allowed(checks) => Self { refused: None, checks },
+            Preview::Allowed(checks) => Self { refused: None, creates_token_account: false, checks },
+            Preview::Creating(checks) => Self { refused: None, creates_token_account: true, checks },
             Preview::Rejected(rejection) => {
-                Self { refused: Some(rejection.message), checks: rejection.checks }
+                let Rejection { message, checks, .. } = rejection;
+                Self { refused: Some(message), creates_token_account: false, checks }
             }
-            Preview::Failing(failure, checks) => Self { refused: Some(failure.message), checks },
+            Preview::Failing(failure, checks) => {
+                Self { refused: Some(failure.message), creates_token_account: false, checks }
+            }
         }
     }
 }
@@ -383,7 +389,9 @@ pub async fn preview(
 
 async fn judge(services: &Services, signed: &Signed, form: &Form) -> Result<Preview, ApiError> {
     let asked = asked_for(services, signed, form)?;
-    Ok(services.transfers.preview(&signed.principal, asked).await?)
+    // Left unchecked, the account's own setting holds.
+    let create_token_account = form.given("create_token_account").map(|_| true);
+    Ok(services.transfers.preview(&signed.principal, asked, create_token_account).await?)
 }
 
 fn asked_for(services: &Services, signed: &Signed, form: &Form) -> Result<TransferRequest, ApiError> {

@@ -160,7 +160,10 @@ fn failed(code: &str, wait: &str) -> String {
             "Nothing was paid. Correct `to`, with to_is_wallet for a wallet's address, and use a new idempotency_key.".to_owned()
         }
         "recipient_has_no_token_account" => {
-            format!("Nothing was paid: tell the payee to open a USDC token account. {SAME_KEY} once it has one.")
+            format!(
+                "Nothing was paid. With create_token_account `true` the service creates it, unless the message says why not; else \
+                 tell the payee to open a USDC token account. {SAME_KEY} once it has one."
+            )
         }
         "payment_refused" => {
             "This idempotency_key stays refused. Buy elsewhere: under a new one this seller would refuse again.".to_owned()

@@ -4,9 +4,7 @@
 
 use std::time::Duration;
 
-use purser_model::{
-    Invalid, OperatorId, Principal, TransferId, TransferRequest, TransferState, WebhookUrl,
-};
+use purser_model::{Invalid, OperatorId, Principal, TransferId, TransferRequest, TransferState, WebhookUrl};
 use purser_service::{
     FetchPlace, Fetches, HandOvers, HandedOver, PaidOn, Reply, ServiceError, Services, Started, Tasks,
     TransferAnswer, UnderKey, WhenSigned,

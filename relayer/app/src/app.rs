@@ -166,6 +166,9 @@ impl App {
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
                 approvals_daily: config.quotas.approvals_per_operator_daily,
                 actions_daily: config.quotas.actions_per_key_daily.get(),
+                token_accounts_daily: config.quotas.token_accounts_per_operator_daily,
+                token_accounts_per_account_daily: config.quotas.token_accounts_per_account_daily,
+                token_account_min_payment: config.quotas.token_account_min_payment,
             },
             metrics: metrics.clone(),
         });

@@ -18,7 +18,7 @@ use self::values::{
     addresses, from_text, numbers, optional_from_text, optional_secret, ranges, secret, secrets,
 };
 use purser_chain::KeySource;
-use purser_model::{Address, CellName, Network, Quotas, Retention};
+use purser_model::{Address, CellName, Network, Quotas, Retention, UsdcAmount};
 
 /// Everything that can be set but for the sections of extensions. Unknown keys are refused.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -362,17 +362,26 @@ pub struct QuotasConfig {
     pub actions_per_key_daily: NonZeroU32,
     /// How many buckets for tags of payments, of 16 each, an account may have at the service's cost.
     pub tag_buckets_per_account: u32,
+    /// How many token accounts of payees the service creates in 24 hours, for the payments of an operator and of an account; 0: none.
+    pub token_accounts_per_operator_daily: u32,
+    pub token_accounts_per_account_daily: u32,
+    /// The smallest payment for which it creates one, in USDC.
+    #[serde(deserialize_with = "from_text")]
+    pub token_account_min_payment: UsdcAmount,
 }
 
 impl Default for QuotasConfig {
     fn default() -> Self {
-        let Quotas { accounts, allowlist_entries, approvals_daily, actions_daily } = Quotas::default();
+        let quotas = Quotas::default();
         Self {
-            accounts_per_operator: accounts,
-            allowlist_entries_per_operator: allowlist_entries,
-            approvals_per_operator_daily: approvals_daily,
-            actions_per_key_daily: NonZeroU32::new(actions_daily).unwrap_or(NonZeroU32::MIN),
+            accounts_per_operator: quotas.accounts,
+            allowlist_entries_per_operator: quotas.allowlist_entries,
+            approvals_per_operator_daily: quotas.approvals_daily,
+            actions_per_key_daily: NonZeroU32::new(quotas.actions_daily).unwrap_or(NonZeroU32::MIN),
             tag_buckets_per_account: 64,
+            token_accounts_per_operator_daily: quotas.token_accounts_daily,
+            token_accounts_per_account_daily: quotas.token_accounts_per_account_daily,
+            token_account_min_payment: quotas.token_account_min_payment,
         }
     }
 }

@@ -79,6 +79,10 @@ pub trait ProvisionChain: ReadChain {
         agent_id: [u8; 16],
         policy: &SpendingPolicy,
     ) -> Result<AgentCreation, ChainError>;
+
+    /// Creates the associated USDC token account of this wallet, for whose rent a transfer authority pays, and waits until that is
+    /// confirmed. One that is already there is success.
+    async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError>;
 }
 
 /// Changes policies.

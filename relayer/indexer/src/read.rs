@@ -164,6 +164,7 @@ impl Indexer {
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),
         };

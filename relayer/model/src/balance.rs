@@ -119,6 +119,7 @@ mod tests {
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         }

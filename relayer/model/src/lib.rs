@@ -98,7 +98,7 @@ pub use purser_core::{
     WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag, usdc_text,
 };
 pub use purser_policy::{AllowedRecipients, SpendingPolicy, Warning};
-pub use quotas::{QuotaExceeded, Quotas};
+pub use quotas::{NoTokenAccount, QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};

@@ -158,6 +158,7 @@ impl Accounts {
             allowlist_entries: policy.allowlist.len() as u64,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Requested,
             created_at: now,
         };

@@ -4,7 +4,9 @@ use purser_core::{ChainFault, LedgerError, PaymentError};
 
 use crate::acting::StopsOnly;
 use purser_chain::ChainError;
-use purser_model::{Counterparties, Invalid, Network, QuotaExceeded, Scopes, TransferId, TransferStatus};
+use purser_model::{
+    Counterparties, Invalid, Network, NoTokenAccount, QuotaExceeded, Scopes, TransferId, TransferStatus,
+};
 use purser_store::StoreError;
 
 /// Why a service refused a request or could not do it. Transfers that end badly are transfers, not errors.
@@ -67,6 +69,9 @@ pub enum ServiceError {
     /// Says what the recipient is and, where known, what to pay instead.
     #[error("{0}")]
     InvalidRecipient(String),
+    /// The wallet that is to be paid has no token account, and the service creates none for this payment. Nothing was claimed.
+    #[error("{0}")]
+    NoTokenAccount(NoTokenAccount),
     /// The chain did not answer or could not be reached. `retryable` is false when something may have been done.
     #[error("the chain is unavailable")]
     ChainUnavailable { retryable: bool },

@@ -45,14 +45,18 @@ async fn update(
     let written = sql! {
         "UPDATE accounts
          SET name = COALESCE({name}, name), metadata = {metadata}, tags = COALESCE({tags}, tags),
-             duplicates = COALESCE({duplicates}, duplicates), approvals = COALESCE({approvals}, approvals)
+             duplicates = COALESCE({duplicates}, duplicates), approvals = COALESCE({approvals}, approvals),
+             create_token_accounts = COALESCE({create_token_accounts}, create_token_accounts)
          WHERE operator_id = {operator_id} AND account_id = {id} AND COALESCE(metadata, '') = {before}
-         RETURNING name, tags, duplicates, approvals",
+         RETURNING name, tags, duplicates, approvals, create_token_accounts",
         operator_id, id, change.name, metadata, change.tags, change.duplicates, change.approvals,
+        change.create_token_accounts,
         before = before.as_ref().map_or("", |metadata| metadata.json().get())
     }
     .fetch_optional(tx)
     .await?;
-    let Some((name, tags, duplicates, approvals)) = written else { return Err(StoreError::Contended) };
-    Ok(Ok(Account { name, metadata, tags, duplicates, approvals, ..account }))
+    let Some((name, tags, duplicates, approvals, create_token_accounts)) = written else {
+        return Err(StoreError::Contended);
+    };
+    Ok(Ok(Account { name, metadata, tags, duplicates, approvals, create_token_accounts, ..account }))
 }

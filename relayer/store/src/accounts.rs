@@ -10,11 +10,11 @@ use purser_model::{
 /// The columns of an [`Account`].
 pub(super) const COLUMNS: Sql<&str> =
     Sql("account_id, operator_id, name, metadata, tags, address, token_account, status,
-    allowlist_entries, duplicates, approvals, provisioning, created_at");
+    allowlist_entries, duplicates, approvals, create_token_accounts, provisioning, created_at");
 
 row! { Account {
     id: account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
-    duplicates, approvals, provisioning, created_at,
+    duplicates, approvals, create_token_accounts, provisioning, created_at,
 }}
 
 /// Inserts an account.
@@ -24,7 +24,8 @@ pub(super) fn insert(account: &Account) -> Query {
         row = columns! {
             account_id = account.id, account.operator_id, account.name, account.metadata, account.tags,
             account.address, account.token_account, account.status, account.allowlist_entries,
-            account.duplicates, account.approvals, account.provisioning, account.created_at
+            account.duplicates, account.approvals, account.create_token_accounts, account.provisioning,
+            account.created_at
         }
     }
 }

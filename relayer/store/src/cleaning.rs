@@ -45,6 +45,9 @@ impl Upkeep {
         if let (0, Some(before)) = (touched, old.requests_before) {
             touched = self.delete_old_co_signatures(before, rows).await?;
         }
+        if let (0, Some(before)) = (touched, old.requests_before) {
+            touched = self.delete_old_token_accounts(before, rows).await?;
+        }
         if let (0, Some(before)) = (touched, old.actions_before) {
             touched = self.delete_old_actions("TRUE", before, rows).await?;
         }
@@ -135,6 +138,18 @@ impl Upkeep {
             "DELETE FROM co_signatures WHERE (operator_id, transfer_id, number) IN (
                  SELECT operator_id, transfer_id, number FROM co_signatures
                  WHERE look_at IS NULL AND created_at <= {before} ORDER BY created_at LIMIT {rows})",
+            before, rows
+        }
+        .execute(self.writer())
+        .await
+    }
+
+    /// An operator's number is for a day, by which requests are kept, too.
+    async fn delete_old_token_accounts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+        sql! {
+            "DELETE FROM token_account_creations WHERE (operator_id, created_at, wallet, idempotency_key) IN (
+                 SELECT operator_id, created_at, wallet, idempotency_key FROM token_account_creations
+                 WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
             before, rows
         }
         .execute(self.writer())

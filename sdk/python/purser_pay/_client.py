@@ -127,6 +127,7 @@ class Purser:
         account: str | None = None,
         duplicate_of: str | None = None,
         approval: str | None = None,
+        create_token_account: bool | None = None,
     ) -> Payment:
         """Pays once per `idempotency_key`, and returns when the chain has settled the payment.
 
@@ -137,13 +138,20 @@ class Purser:
         `duplicate_of` is the payment that this one repeats on purpose, where the account refuses what looks like a duplicate.
         With `approval="request"`, a payment that the policy refuses may wait for a person: it then comes back at once with
         `status` `pending_approval` and the `approval_url` for that person. Call again with the same idempotency key to see
-        how it ended.
+        how it ended. With `create_token_account=True`, the service may create the USDC token account of a wallet that has none: it
+        pays the rent, which belongs to the payee from then on.
         """
         if not idempotency_key:
             raise ValueError("a payment needs an idempotency_key: each one is paid once")
         payee, amount = payee_of(to, wallet), amount_text(amount_usdc, micro_usdc)
         body = {"from": account or self.account_id(), "to": payee, "amount": amount}
-        body |= given_fields(idempotency_key=idempotency_key, memo=memo, duplicate_of=duplicate_of, approval=approval)
+        body |= given_fields(
+            idempotency_key=idempotency_key,
+            memo=memo,
+            duplicate_of=duplicate_of,
+            approval=approval,
+            create_token_account=create_token_account,
+        )
         call = Call("POST", "/transfers", body=body, is_awaited=True)
         answer = self._answer(call, payment_with(idempotency_key))
         return Payment.of(answer.value, answer.replayed)
@@ -158,11 +166,12 @@ class Purser:
         micro_usdc: int | None = None,
         memo: str | None = None,
         account: str | None = None,
+        create_token_account: bool | None = None,
     ) -> types.Preview:
         """How each rule would judge a payment now. Nothing happens."""
         payee, amount = payee_of(to, wallet), amount_text(amount_usdc, micro_usdc)
         body = {"from": account or self.account_id(), "to": payee, "amount": amount}
-        call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo))
+        call = Call("POST", "/transfers/preview", body=body | given_fields(memo=memo, create_token_account=create_token_account))
         return self._read(types.Preview, call)
 
     @renamed(name="idempotency_key")
@@ -401,9 +410,17 @@ class Accounts:
         tags: Sequence[str] | None = None,
         duplicates: str | None = None,
         approvals: str | None = None,
+        create_token_accounts: bool | None = None,
     ) -> types.Account:
         """Changes what is given; tags as a whole, metadata field by field: `None` as a value removes its field."""
-        change = given_fields(name=name, metadata=metadata, tags=tags, duplicates=duplicates, approvals=approvals)
+        change = given_fields(
+            name=name,
+            metadata=metadata,
+            tags=tags,
+            duplicates=duplicates,
+            approvals=approvals,
+            create_token_accounts=create_token_accounts,
+        )
         call = Call("PATCH", f"/accounts/{quote(account)}", body=change)
         return self._purser._read(types.Account, call)
 

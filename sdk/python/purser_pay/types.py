@@ -25,6 +25,8 @@ class Account:
     """When it held that much: a moment ago, or, in a list while the chain does not answer, when it was last seen."""
     balance_usdc: Decimal
     """USDC as a decimal string with six fractional digits."""
+    create_token_accounts: bool
+    """Whether its payments ask for `create_token_account` where they do not say."""
     created_at: datetime
     """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
     duplicates: str
@@ -53,6 +55,8 @@ class Account:
     """
     policy: Policy | None = None
     """Operators see the policy, unless the chain does not answer; agents see their limits."""
+    warnings: list[RuleWarning] | None = None
+    """Of an account that was just created: the rules of its policy that can never match. They hold all the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -578,7 +582,9 @@ class Preview:
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
     rent_lamports: int | None = None
-    """Of a wallet without a USDC token account: what creating one costs in rent."""
+    """Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the
+    service would create it first and pay that; from then on the rent belongs to the payee.
+    """
     retry_at: datetime | None = None
     """When the rolling window has room for the amount, if nothing else is spent."""
 

@@ -125,7 +125,10 @@ class Paying(unittest.TestCase):
 
     def test_wallet_is_named_as_one(self) -> None:
         purser, script, _ = agent(answer(200, {**SETTLED, "to": "Tok", "to_wallet": "Wal"}))
-        paid = purser.pay(wallet="Wal", amount_usdc="0.25", idempotency_key="invoice")
+        paid = purser.pay(
+            wallet="Wal", amount_usdc="0.25", idempotency_key="invoice", create_token_account=True
+        )
+        self.assertIs(script.bodies()[0]["create_token_account"], True)
         self.assertEqual((paid.to, paid.to_wallet), ("Tok", "Wal"))
         self.assertEqual(script.bodies()[0]["to"], {"wallet": "Wal"})
         payees: list[dict[str, Any]] = [{}, {"to": "acct_2", "wallet": "Wal"}]

@@ -41,6 +41,11 @@ export type PayOptions = Amount & IdempotencyKey & Payee & {
    * `pending_approval` and the `approvalUrl` for that person. Call again with the same idempotency key to see how it ended.
    */
   approval?: types.ApprovalRequest;
+  /**
+   * Has the service create the USDC token account of a wallet that has none, if it may. It pays the rent, which belongs to the
+   * payee from then on.
+   */
+  createTokenAccount?: boolean;
   signal?: AbortSignal;
 };
 
@@ -150,21 +155,33 @@ export class Purser {
     const idempotencyKey = keyOfPayment(options, "a payment");
     const amount = amountText(options);
     const to = payeeOf(options);
-    const { memo, duplicateOf, approval, signal } = options;
+    const { memo, duplicateOf, approval, createTokenAccount, signal } = options;
     const from = options.account ?? (await this.accountId());
-    const body = { from, to, amount, idempotency_key: idempotencyKey, memo, duplicate_of: duplicateOf, approval };
+    const body = {
+      from,
+      to,
+      amount,
+      idempotency_key: idempotencyKey,
+      memo,
+      duplicate_of: duplicateOf,
+      approval,
+      create_token_account: createTokenAccount,
+    };
     const call = { method: "POST", path: "/transfers", body, isAwaited: true, signal };
     const { value, replayed } = await ask(this.#line, call, transferWith("idempotency_key", idempotencyKey));
     return paymentOf(value, replayed);
   }
 
   /** How each rule would judge a payment now. Nothing happens. */
-  async preview(options: Amount & Payee & Pick<PayOptions, "memo" | "account">): Promise<types.Preview> {
+  async preview(
+    options: Amount & Payee & Pick<PayOptions, "memo" | "account" | "createTokenAccount">,
+  ): Promise<types.Preview> {
     const amount = amountText(options);
     const to = payeeOf(options);
-    const { memo } = options;
+    const { memo, createTokenAccount: create_token_account } = options;
     const from = options.account ?? (await this.accountId());
-    return asked("Preview", this.#line, { method: "POST", path: "/transfers/preview", body: { from, to, amount, memo } });
+    const body = { from, to, amount, memo, create_token_account };
+    return asked("Preview", this.#line, { method: "POST", path: "/transfers/preview", body });
   }
 
   /** Buys what a server sells by x402 for at most `maxUsdc`, once per `idempotencyKey`. */
@@ -323,6 +340,7 @@ class Accounts {
       tags?: string[];
       duplicates?: types.DuplicateRule;
       approvals?: types.ApprovalRule;
+      create_token_accounts?: boolean;
     },
   ): Promise<types.Account> {
     return asked("Account", this.#line, { method: "PATCH", path: path(account), body: change });

@@ -30,6 +30,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     approvals: "string",
     balance_as_of: "time",
     balance_usdc: "usdc",
+    create_token_accounts: "boolean",
     created_at: "time",
     duplicates: "string",
     halted: "Halt?",
@@ -41,6 +42,7 @@ export const SHAPES: Record<string, Record<string, string>> = {
     usdc_token_account: "string",
     "last_seen?": "AccountLastSeen",
     "policy?": "Policy",
+    "warnings?": "RuleWarning[]",
   },
   AccountLastSeen: {
     at: "time",

@@ -12,6 +12,8 @@ export interface Account {
   balance_as_of: Timestamp;
   /** USDC as a decimal string with six fractional digits. */
   balance_usdc: Usdc;
+  /** Whether its payments ask for `create_token_account` where they do not say. */
+  create_token_accounts: boolean;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   created_at: Timestamp;
   /**
@@ -40,6 +42,8 @@ export interface Account {
   last_seen?: AccountLastSeen;
   /** Operators see the policy, unless the chain does not answer; agents see their limits. */
   policy?: Policy;
+  /** Of an account that was just created: the rules of its policy that can never match. They hold all the same. */
+  warnings?: RuleWarning[];
 }
 
 /** The id of an account. Opaque; compare it as text. */
@@ -945,7 +949,10 @@ export interface Preview {
   error?: ErrorCode;
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
-  /** Of a wallet without a USDC token account: what creating one costs in rent. */
+  /**
+   * Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the
+   * service would create it first and pay that; from then on the rent belongs to the payee.
+   */
   rent_lamports?: number;
   /** When the rolling window has room for the amount, if nothing else is spent. */
   retry_at?: Timestamp;

@@ -44,9 +44,10 @@ test("payment is answered with its signature", async () => {
 test("wallet is named as one", async () => {
   const script = new Script([answer(200, { ...SETTLED, to: "Tok", to_wallet: "Wal" })]);
   const order = { amountUsdc: "0.25", idempotencyKey: "invoice" };
-  const paid = await script.purser.pay({ wallet: "Wal", ...order });
+  const paid = await script.purser.pay({ wallet: "Wal", createTokenAccount: true, ...order });
   assert.deepEqual([paid.to, paid.toWallet], ["Tok", "Wal"]);
-  assert.deepEqual((script.bodies()[0] as { to: unknown }).to, { wallet: "Wal" });
+  const { to, create_token_account } = script.bodies()[0] as Record<string, unknown>;
+  assert.deepEqual([to, create_token_account], [{ wallet: "Wal" }, true]);
   // @ts-expect-error: nobody is named.
   await assert.rejects(script.purser.pay(order), TypeError);
   // @ts-expect-error: two are.

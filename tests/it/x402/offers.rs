@@ -149,8 +149,7 @@ async fn payee_of_an_offer_is_checked_for_its_owner_and_one_that_is_no_wallet_is
             "asset": chain.usdc_mint.to_string(), "payTo": pay_to.to_string(), "maxTimeoutSeconds": 60,
             "extra": { "feePayer": Keypair::new().pubkey().to_string() },
         }] });
-        let order =
-            json!({ "from": agent.id, "offer": offer, "max_amount": "0.30", "idempotency_key": unique_key() });
+        let order = json!({ "from": agent.id, "offer": offer, "max_amount": "0.30", "idempotency_key": unique_key() });
         agent.operator.client.post("/v1/x402/payments", &order).await
     };
     let without = Keypair::new().pubkey();

@@ -439,6 +439,11 @@ fn service_body(error: ServiceError) -> ErrorBody {
             };
             ErrorBody::new(Code::QuotaExceeded, message).about(param)
         }
+        ServiceError::NoTokenAccount(reason) => ErrorBody {
+            approvable: Some(false),
+            rent_lamports: FailureCode::RecipientHasNoTokenAccount.rent_lamports(),
+            ..ErrorBody::new(Code::RecipientHasNoTokenAccount, reason.to_string())
+        },
         ServiceError::NotConfigured => ErrorBody::new(
             Code::NotConfigured,
             "This service has no key for this: whoever operates it sets `webhooks.secret_key_file` for webhooks, \

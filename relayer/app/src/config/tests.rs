@@ -202,6 +202,22 @@ fn keys_are_one_file_or_several_and_quotas_have_defaults() {
 }
 
 #[test]
+fn token_accounts_are_off_and_the_smallest_payment_is_an_exact_amount() {
+    let config = read(WHOLE, &[]).expect("valid");
+    assert_eq!(config.quotas.token_accounts_per_operator_daily, 0);
+    assert!(config.quotas.token_account_min_payment.is_zero());
+    let environment = [("PURSER__QUOTAS__TOKEN_ACCOUNT_MIN_PAYMENT", "0.50")];
+    let config = read(WHOLE, &environment).expect("valid");
+    assert_eq!(config.quotas.token_account_min_payment.micros(), 500_000);
+    let with = |amount: &str| read(&format!("{WHOLE}\n[quotas]\ntoken_account_min_payment = {amount}"), &[]);
+    assert_eq!(with("\"1.000001\"").expect("valid").quotas.token_account_min_payment.micros(), 1_000_001);
+    for wrong in ["\"-1\"", "\"0.0000001\"", "\"many\"", "\"18446744073709.551616\""] {
+        let error = with(wrong).expect_err(wrong).to_string();
+        assert!(error.contains("quotas.token_account_min_payment"), "{error}");
+    }
+}
+
+#[test]
 fn section_of_a_extension_is_read_by_it_and_no_other_is_known() {
     let with = |lines: &str| read_whole(&format!("{WHOLE}\n{lines}"), &[]);
     assert_eq!(with("").expect("valid").1.gate.open_to, 0);

@@ -11,7 +11,7 @@ use solana_sdk::pubkey::Pubkey;
 use purser_rpc::wire::RawAccount;
 
 /// The program that owns wallets.
-const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");
+pub const SYSTEM_PROGRAM: Pubkey = Pubkey::from_str_const("11111111111111111111111111111111");
 /// The legacy SPL Token program: we pay only its accounts.
 pub const TOKEN_PROGRAM: Pubkey = anchor_spl::token::ID;
 

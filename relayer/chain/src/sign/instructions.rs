@@ -1,7 +1,7 @@
 //! The instructions that the relayer sends, each with its compute unit limit.
 
 use crate::UnsignedTransfer;
-use crate::read::decode::to_pubkey;
+use crate::read::decode::{SYSTEM_PROGRAM, TOKEN_PROGRAM, to_pubkey};
 use crate::sign::payers::{SIGNATURE_FEE, rent};
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, DraftView, PolicyDraft};
@@ -94,6 +94,8 @@ const HALT_UNITS: u32 = 20_000;
 const OPEN_DRAFT_UNITS: u32 = 70_000;
 const WRITE_DRAFT_UNITS: u32 = 60_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
+/// The token account's own address may take some searching.
+const CREATE_TOKEN_ACCOUNT_UNITS: u32 = 60_000;
 
 /// The most that facilitators accept: units, and micro-lamports per unit.
 const FACILITATED_UNITS_MAX: u32 = 400_000;
@@ -102,6 +104,7 @@ const FACILITATED_PRICE_MAX: u64 = 50_000;
 const CHECKED_UNITS: u32 = 1_000;
 const MEMO_UNITS: u32 = 10_000;
 const MEMO_UNITS_PER_BYTE: u32 = 500;
+const ASSOCIATED_TOKEN_PROGRAM: Pubkey = solana_sdk::pubkey!("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 /// Builds calls for one deployment of the program.
@@ -231,6 +234,21 @@ impl Instructions {
     }
 
     /// A public text that the authority signs.
+    /// Creates the wallet's associated USDC token account, unless it is there.
+    pub fn create_token_account(&self, payer: Pubkey, wallet: Pubkey) -> Call {
+        const IDEMPOTENT: u8 = 1;
+        let accounts = vec![
+            AccountMeta::new(payer, true),
+            AccountMeta::new(self.0.token_account(&wallet), false),
+            AccountMeta::new_readonly(wallet, false),
+            AccountMeta::new_readonly(self.0.usdc_mint, false),
+            AccountMeta::new_readonly(SYSTEM_PROGRAM, false),
+            AccountMeta::new_readonly(TOKEN_PROGRAM, false),
+        ];
+        let create = Instruction { program_id: ASSOCIATED_TOKEN_PROGRAM, accounts, data: vec![IDEMPOTENT] };
+        Call::new(create, CREATE_TOKEN_ACCOUNT_UNITS).with_rent(rent(TOKEN_ACCOUNT_BYTES))
+    }
+
     pub fn memo(&self, authority: Pubkey, memo: &str) -> Call {
         let signer = AccountMeta::new_readonly(authority, true);
         let said = Instruction { program_id: MEMO_PROGRAM, accounts: vec![signer], data: memo.into() };

@@ -1,14 +1,16 @@
 //! Creates operators and agents on chain. Doing it twice has the effect of doing it once.
 
 use crate::read::decode::{to_address, to_pubkey};
-use crate::sign::signer::{FileSigner, address};
+use crate::sign::signer::{FileSigner, Signer, address};
 use crate::sign::signing::CallSigners;
 use crate::solana::SolanaChain;
-use crate::{AgentCreation, ChainError, Confirmed, OperatorOnChain, ProvisionChain, ReadChain};
+use crate::solana::authorities::LAMPORTS_LOW;
+use crate::{AgentCreation, ChainError, Commitment, Confirmed, OperatorOnChain, ProvisionChain, ReadChain};
 use async_trait::async_trait;
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
 use purser_model::{Address, SpendingPolicy, UsdcAmount};
+use std::sync::Arc;
 
 #[async_trait]
 impl ProvisionChain for SolanaChain {
@@ -94,5 +96,26 @@ impl ProvisionChain for SolanaChain {
             }
             Err(error) => Err(error),
         }
+    }
+
+    async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
+        let wallet = to_pubkey(wallet);
+        let creates = |signer: &dyn Signer| self.instructions.create_token_account(address(signer), wallet);
+        // What is left pays the fees of transfers.
+        let can_pay = |signer: &&Arc<dyn Signer>| {
+            let call = creates(&***signer);
+            let costs =
+                call.fee(1, self.price_of(&call)).saturating_add(call.rent).saturating_add(LAMPORTS_LOW);
+            !signer.is_away() && self.payers.can_pay(&address(&***signer), costs)
+        };
+        let signers = &self.signers.transfer;
+        let signer = match (signers.iter().find(can_pay), signers.first()) {
+            (Some(signer), _) => &**signer,
+            (None, Some(first)) => return Err(self.empty(&**first)),
+            (None, None) => {
+                return Err(ChainError::Misconfigured("there is no transfer authority".to_owned()));
+            }
+        };
+        self.execute(CallSigners::one(signer), creates(signer), Commitment::Confirmed).await
     }
 }

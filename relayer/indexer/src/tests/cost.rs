@@ -35,6 +35,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Ready,
             created_at: AMBIENT.now(),
         };

@@ -78,6 +78,7 @@ impl Scene {
                 allowlist_entries: 0,
                 duplicates: DuplicateRule::AsAsked,
                 approvals: ApprovalRule::On,
+                create_token_accounts: false,
                 provisioning: Provisioning::Ready,
                 created_at: AMBIENT.now(),
             };

@@ -213,6 +213,7 @@ fn of_account(account: &Account) -> Fields {
     fields.set("name", account.name.as_str());
     fields.set("duplicates", account.duplicates);
     fields.set("approvals", account.approvals);
+    fields.set("create_token_accounts", account.create_token_accounts);
     fields.set("tags", &account.tags);
     fields.set("metadata", account.metadata.as_ref().map(|metadata| metadata.json()));
     fields

@@ -3,6 +3,7 @@
 mod list;
 mod observer;
 mod read;
+mod token_accounts;
 mod views;
 
 use std::sync::Arc;
@@ -21,12 +22,13 @@ pub use self::views::TransferView;
 pub(super) use self::views::TransferViews;
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
+use super::turns::OneAtATime;
 use crate::Inside;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_model::{
-    Account, AccountId, Approval, AskedPayee, Checks, Fingerprint, IdempotencyKey, Operator, Principal,
-    Recipient, Transfer, TransferId,
+    Account, AccountId, Address, Approval, AskedPayee, Checks, Fingerprint, IdempotencyKey, Operator,
+    OperatorId, Principal, Recipient, Transfer, TransferId,
 };
 
 /// The answer to a transfer request.
@@ -47,6 +49,8 @@ pub struct Transfers {
     pending: PendingLimits,
     path: MoneyPath,
     views: TransferViews,
+    /// Token accounts of payees, by operator and wallet.
+    creating: OneAtATime<(OperatorId, Address)>,
 }
 
 impl Transfers {
@@ -57,17 +61,19 @@ impl Transfers {
         pending: PendingLimits,
         views: TransferViews,
     ) -> Self {
-        Self { inside, transfer_deadline, pending, path, views }
+        Self { inside, transfer_deadline, pending, path, views, creating: OneAtATime::default() }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
     /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed. A refusal by policy and a failure are states of the transfer.
+    /// with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed.
+    /// NoTokenAccount: the wallet that is to be paid has none, and the service creates none for it. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,
         principal: &Principal,
         asked: AskedTransfer,
+        create_token_account: Option<bool>,
     ) -> Result<TransferAnswer, ServiceError> {
         let deadline = Instant::now() + self.transfer_deadline;
         let from = asked.request.from;
@@ -78,7 +84,12 @@ impl Transfers {
             ..asked
         };
         let started = match self.try_place(principal, from, &asked.idempotency_key) {
-            Some(place) => self.start(principal, account, asked, place, deadline, None).await?,
+            Some(place) => {
+                if create_token_account.unwrap_or(account.create_token_accounts) {
+                    self.create_token_account(principal, &account, &asked, deadline).await?;
+                }
+                self.start(principal, account, asked, place, deadline, None).await?
+            }
             None => {
                 let AskedTransfer { idempotency_key: key, request, approval, .. } = &asked;
                 let found = self.find_started(principal, key, Fingerprint::of(request), *approval).await?;

@@ -38,6 +38,8 @@ pub struct BudgetLimits {
 #[derive(Debug, Clone)]
 pub enum Preview {
     Allowed(Checks),
+    /// It would be paid once the service has created the payee's token account, which it would do first.
+    Creating(Checks),
     Rejected(Rejection),
     Failing(Failure, Checks),
 }
@@ -90,6 +92,7 @@ impl Transfers {
         &self,
         principal: &Principal,
         request: TransferRequest,
+        create_token_account: Option<bool>,
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator();
         let account = find_payer(&self.inside.store.accounts, principal, request.from).await?;
@@ -105,6 +108,17 @@ impl Transfers {
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),
             Decision::Failing(failure, _) if failure.code == FailureCode::InvalidRecipient => {
                 Err(ServiceError::InvalidRecipient(failure.message))
+            }
+            Decision::Failing(failure, _)
+                if failure.code == FailureCode::RecipientHasNoTokenAccount
+                    && create_token_account.unwrap_or(account.create_token_accounts) =>
+            {
+                Ok(match self.refuses_token_account(&account, &request).await? {
+                    None => Preview::Creating(checks),
+                    Some(reason) => {
+                        Preview::Failing(Failure { message: reason.to_string(), ..failure }, checks)
+                    }
+                })
             }
             Decision::Failing(failure, _) => Ok(Preview::Failing(failure, checks)),
         }

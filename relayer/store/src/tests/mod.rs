@@ -19,7 +19,7 @@ use super::pools::Pools;
 use super::query::{Sql, query, sql};
 use purser_core::{ClaimClock, Duplicates, GivesBack, NewTransfer, RefusalLimits};
 
-use super::{Store, StoreError};
+use super::{NewTokenAccount, Store, StoreError, TokenAccountReservation};
 pub(super) use noted::note;
 use purser_model::*;
 
@@ -82,6 +82,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         allowlist_entries: 0,
         duplicates: DuplicateRule::AsAsked,
         approvals: ApprovalRule::On,
+        create_token_accounts: false,
         provisioning: Provisioning::Ready,
         created_at: at(i64::from(byte)),
     }

@@ -136,6 +136,7 @@ impl Scene {
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Ready,
             created_at: at(0),
         };

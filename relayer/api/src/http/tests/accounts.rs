@@ -184,6 +184,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             allowlist_entries: 0,
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
+            create_token_accounts: false,
             provisioning: Provisioning::Ready,
             created_at: made_at,
         };

@@ -293,6 +293,10 @@ impl ProvisionChain for ScriptedChain {
         Ok(filled(&[9], 9))
     }
 
+    async fn create_token_account(&self, _: &Address) -> Result<Confirmed, ChainError> {
+        unreachable!("tests of it have a network")
+    }
+
     async fn create_agent(
         &self,
         operator: &OperatorOnChain,

@@ -11,8 +11,8 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::once::Draw;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::wire::schema::Usdc;
+use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
     BudgetId, CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
@@ -53,6 +53,8 @@ pub struct AccountResponse {
     tags: Tags,
     duplicates: DuplicateRule,
     approvals: ApprovalRule,
+    /// Whether its payments ask for `create_token_account` where they do not say.
+    create_token_accounts: bool,
     created_at: Timestamp,
     /// Of an account that was just created: the rules of its policy that can never match. They hold all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,8 +95,9 @@ impl From<&SeenAccount> for LastSeenBody {
 
 impl From<AccountView> for AccountResponse {
     fn from(view: AccountView) -> Self {
-        let AccountView { account, balance, as_of, status, halt, halt_action, policy, seen, warnings, .. } =
-            view;
+        let AccountView {
+            account, balance, as_of, status, halt, halt_action, policy, seen, warnings, ..
+        } = view;
         Self {
             account_id: account.id,
             name: account.name,
@@ -110,6 +113,7 @@ impl From<AccountView> for AccountResponse {
             tags: account.tags,
             duplicates: account.duplicates,
             approvals: account.approvals,
+            create_token_accounts: account.create_token_accounts,
             created_at: account.created_at,
             warnings: warnings.map(|warnings| WarningBody::all(&warnings)),
         }

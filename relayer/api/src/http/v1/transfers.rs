@@ -14,8 +14,8 @@ use crate::web::{ApiError, Code, Id, IdempotencyKeyHeader, TransferResponse, nam
 use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{Message, UsdcText, changed, one_of, written};
 use purser_model::{
-    AccountId, Approval, AskedPayee, IdempotencyKey, Invalid, Memo, Principal, Timestamp, TransferId,
-    TransferRequest, TransferState, UsdcAmount, payable,
+    AccountId, Approval, AskedPayee, FailureCode, IdempotencyKey, Invalid, Memo, Principal, Timestamp,
+    TransferId, TransferRequest, TransferState, UsdcAmount, payable,
 };
 use purser_service::{Preview, ServiceError, TransferAnswer, Transfers};
 
@@ -50,6 +50,9 @@ pub struct CreateTransferBody {
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
     approval: Option<String>,
+    /// Whether the service creates the USDC token account of a wallet that has none, where it would pay the payment then and its quotas
+    /// allow it. The account's `create_token_accounts` holds where this is left out. The rent belongs to the payee from then on.
+    create_token_account: Option<bool>,
 }
 
 impl CreateTransferBody {
@@ -149,9 +152,10 @@ pub async fn create(
     headers: HeaderMap,
     Body(body): Body<CreateTransferBody>,
 ) -> Result<Response, ApiError> {
+    let create_token_account = body.create_token_account;
     let asked = body.into_request(idempotency_header(&headers)?, (&transfers, &principal))?;
     // Boxed: every layer around a handler copies its future.
-    Ok(answer(Box::pin(transfers.create(&principal, asked)).await?))
+    Ok(answer(Box::pin(transfers.create(&principal, asked, create_token_account)).await?))
 }
 
 /// Get a transfer
@@ -190,11 +194,15 @@ pub struct PreviewResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<Timestamp>,
-    /// Of a wallet without a USDC token account: what creating one costs in rent.
+    /// Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the service would create it
+    /// first and pay that; from then on the rent belongs to the payee.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rent_lamports: Option<u64>,
 }
+
+const CREATING: &str = "The wallet has no USDC token account. The service would create it first and pay its rent, which belongs to the \
+                        payee from then on.";
 
 impl From<Preview> for PreviewResponse {
     fn from(preview: Preview) -> Self {
@@ -206,6 +214,14 @@ impl From<Preview> for PreviewResponse {
                 message: None,
                 retry_at: None,
                 rent_lamports: None,
+            },
+            Preview::Creating(checks) => Self {
+                allowed: true,
+                checks: CheckBody::list(&checks),
+                error: None,
+                message: Some(CREATING.to_owned().into()),
+                retry_at: None,
+                rent_lamports: FailureCode::RecipientHasNoTokenAccount.rent_lamports(),
             },
             Preview::Rejected(rejection) => Self {
                 allowed: false,
@@ -246,6 +262,7 @@ pub async fn preview(
     headers: HeaderMap,
     Body(PreviewTransferBody(body)): Body<PreviewTransferBody>,
 ) -> Result<Json<PreviewResponse>, ApiError> {
+    let create_token_account = body.create_token_account;
     let request = body.into_preview(idempotency_header(&headers)?, (&transfers, &principal))?;
-    Ok(Json(transfers.preview(&principal, request).await?.into()))
+    Ok(Json(transfers.preview(&principal, request, create_token_account).await?.into()))
 }

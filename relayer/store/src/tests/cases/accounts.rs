@@ -11,6 +11,7 @@ async fn an_account_comes_back_as_it_was_written() {
         allowlist_entries: 2,
         status: AccountStatus::Paused,
         approvals: ApprovalRule::Off,
+        create_token_accounts: true,
         // New accounts may not have this name, but older databases may contain it.
         name: AccountName::from_stored("a\u{202e}b".into()),
         ..account(&fixture.operator, 50)

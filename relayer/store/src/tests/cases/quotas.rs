@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use tokio::task::JoinSet;
 
 use super::*;
@@ -120,4 +122,91 @@ async fn operators_do_not_share_a_quota_and_only_counted_accounts_are_listed() {
         .await
         .expect("written");
     assert_eq!(counted(at(3)).await, 0);
+}
+
+/// A token account for a payment of 1 USDC of this account, to this wallet.
+fn token_account(account: &Account, wallet: u8, now: Timestamp) -> NewTokenAccount {
+    NewTokenAccount {
+        operator_id: account.operator_id,
+        account_id: account.id,
+        wallet: Address::from_bytes([wallet; 32]),
+        idempotency_key: IdempotencyKey::parse(format!("to-{wallet}")).expect("valid"),
+        amount: UsdcAmount::from_micros(1_000_000),
+        created_at: now,
+        lease_expires_at: now.after(Duration::from_secs(30)),
+    }
+}
+
+fn token_accounts(daily: u32, per_account_daily: u32) -> Quotas {
+    Quotas {
+        token_accounts_daily: daily,
+        token_accounts_per_account_daily: per_account_daily,
+        ..Quotas::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn token_accounts_reserved_at_once_by_two_processes_stop_at_the_quota() {
+    let Some(fixture) = fixture().await else { return };
+    let stores = [fixture.store.clone(), fixture.reopen().await];
+    let mut reservations = JoinSet::new();
+    for number in 0..24u8 {
+        let (store, account) = (stores[usize::from(number % 2)].clone(), fixture.account.clone());
+        let new = token_account(&account, 100 + number / 4, at(1));
+        let new = NewTokenAccount {
+            idempotency_key: IdempotencyKey::parse(format!("{number}")).expect("valid"),
+            ..new
+        };
+        reservations.spawn(async move {
+            store
+                .accounts
+                .reserve_token_account(&new, token_accounts(3, 10))
+                .await
+                .expect("the database answers")
+        });
+    }
+    let done = reservations.join_all().await;
+    let count = |wanted| done.iter().filter(|reserved| **reserved == wanted).count();
+    assert_eq!(count(TokenAccountReservation::Made), 3, "one for a wallet");
+    let refused = count(TokenAccountReservation::Refused(NoTokenAccount::OfOperator(3)));
+    assert_eq!(refused + count(TokenAccountReservation::Running), 21, "{done:?}");
+}
+
+#[tokio::test]
+async fn token_account_counts_for_a_day_unless_it_is_given_back_and_its_lease_keeps_others_out() {
+    let Some(fixture) = fixture().await else { return };
+    let (accounts, ada) = (&fixture.store.accounts, &fixture.account);
+    let ben = account(&fixture.operator, 60);
+    accounts.insert_account(&ben).await.expect("inserted");
+    let quotas = token_accounts(3, 2);
+    let reserve =
+        async |new: &NewTokenAccount| accounts.reserve_token_account(new, quotas).await.expect("answered");
+    let (made, running) = (TokenAccountReservation::Made, TokenAccountReservation::Running);
+    let first = token_account(ada, 1, at(0));
+    assert_eq!(reserve(&first).await, made);
+    assert_eq!(reserve(&token_account(ada, 1, at(29))).await, running);
+    assert_eq!(reserve(&token_account(&ben, 1, at(29))).await, running, "of one operator");
+    accounts.end_token_account(&first, at(29)).await.expect("ended");
+    // It may have been closed since, and counts anew.
+    let second = token_account(ada, 1, at(30));
+    assert_eq!(reserve(&second).await, made);
+    let of_account = TokenAccountReservation::Refused(NoTokenAccount::OfAccount(2));
+    assert_eq!(reserve(&token_account(ada, 2, at(31))).await, of_account);
+    accounts.delete_token_account(&second).await.expect("given back");
+    assert_eq!(reserve(&token_account(ada, 2, at(31))).await, made);
+    assert_eq!(reserve(&token_account(&ben, 3, at(31))).await, made);
+    let of_operator = TokenAccountReservation::Refused(NoTokenAccount::OfOperator(3));
+    assert_eq!(reserve(&token_account(&ben, 4, at(32))).await, of_operator);
+    let whose = (fixture.operator.id, ben.id);
+    let amount = UsdcAmount::from_micros(1);
+    let refuses =
+        async |now| accounts.refuses_token_account(whose, amount, now, quotas).await.expect("answered");
+    assert_eq!(refuses(at(32)).await, Some(NoTokenAccount::OfOperator(3)));
+    // A day after the first.
+    assert_eq!(refuses(at(86_399)).await, Some(NoTokenAccount::OfOperator(3)));
+    assert_eq!(refuses(at(86_400)).await, None);
+    assert_eq!(reserve(&token_account(&ben, 4, at(86_400))).await, made);
+    let other = operator(7);
+    fixture.store.operators.insert_operator(&other).await.expect("inserted");
+    assert_eq!(reserve(&token_account(&account(&other, 70), 4, at(86_400))).await, made, "its own quota");
 }
