@@ -1,5 +1,5 @@
 //! Creates the token account of a wallet that is to be paid, where the payment lacks nothing else. It has its own transaction, before
-//! anything of the payment is claimed; the payment is decided anew after it.
+//! anything of the payment is claimed; the payment is decided again after it.
 
 use std::time::Duration;
 
