@@ -46,8 +46,7 @@ const STORM: usize = 16;
 const STORM_USDC: &str = "0.1";
 
 /// Tables that are empty in a database that this build makes, and why.
-const EMPTY: [(&str, &str); 4] = [
-    ("action_transactions", "are deleted when it is known how their action ended"),
+const EMPTY: [(&str, &str); 3] = [
     ("co_signatures", "need an approver's wallet"),
     ("grants_opened", "need an approver's wallet, or the admin's"),
     ("passkeys", "need a browser's authenticator"),

@@ -84,9 +84,9 @@ pub(super) async fn announce_end(
     announce(tx, &events, now).await
 }
 
-/// Forgets the transactions of an action that is not open any more.
+/// Forgets the transactions of an action that is over. A pause or a halt stays until it is final.
 fn close(action: ActionId) -> Query {
-    sql! {"DELETE FROM action_transactions WHERE action_id = {action}", action}
+    sql! {"DELETE FROM action_transactions WHERE action_id = {action} AND stop IS NULL", action}
 }
 
 impl Actions {
@@ -166,7 +166,8 @@ impl Actions {
         sent: &SentTransaction,
     ) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO action_transactions {row}",
+            "INSERT INTO action_transactions {row}
+             ON CONFLICT (tx_signature) DO NOTHING",
             row = columns! {
                 operator_id = operator, action_id = action, tx_signature = sent.signature,
                 sent.last_valid_block_height, sent.is_step, sent.sent_at
@@ -176,7 +177,8 @@ impl Actions {
         .await
     }
 
-    /// For a worker: up to `rows_max` open actions of every operator that sent nothing since `sent_before`, the oldest first.
+    /// For a worker: up to `rows_max` open actions of every operator that sent nothing since `sent_before`, the oldest first. Not those of
+    /// pauses and halts that landed: see `list_stops`.
     pub async fn list_open_actions(
         &self,
         sent_before: Timestamp,
@@ -184,7 +186,8 @@ impl Actions {
     ) -> Result<Vec<(OperatorId, ActionId)>, StoreError> {
         sql! {
             "SELECT operator_id, action_id FROM action_transactions
-             GROUP BY operator_id, action_id HAVING MAX(sent_at) < {sent_before}
+             WHERE action_id IS NOT NULL
+             GROUP BY operator_id, action_id HAVING MAX(sent_at) < {sent_before} AND COUNT(stop) = 0
              ORDER BY action_id LIMIT {rows_max}",
             sent_before, rows_max
         }
@@ -199,21 +202,21 @@ impl Actions {
     ) -> Result<Vec<SentTransaction>, StoreError> {
         sql! {
             "SELECT tx_signature, last_valid_block_height, is_step, sent_at FROM action_transactions
-             WHERE action_id = {action} ORDER BY sent_at, tx_signature",
+             WHERE action_id = {action} AND stop IS NULL ORDER BY sent_at, tx_signature",
             action
         }
         .fetch_all(self.lister())
         .await
     }
 
-    /// Stores how an open action ended, as the chain shows it by `sent`, and announces it. Returns whether that is news: its process, or
-    /// another one, may have been faster. `Unknown`: the chain does not show it, and never will.
+    /// Stores how an open action ended, as the chain shows it by these transactions, and announces it. Returns whether that is news: its
+    /// process, or another one, may have been faster. `Unknown`: the chain does not show it, and never will.
     pub async fn mark_action_found(
         &self,
         (operator, action): (OperatorId, ActionId),
         outcome: ActionOutcome,
         tx_signature: Option<&str>,
-        sent: &[SentTransaction],
+        looked_up: &[String],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let found = match outcome {
@@ -229,11 +232,10 @@ impl Actions {
                 operator, action
             }),
         };
-        let signatures: Vec<String> = sent.iter().map(|sent| sent.signature.clone()).collect();
         // Not what was sent meanwhile.
         let closed = sql! {
             "DELETE FROM action_transactions WHERE action_id = {action} AND tx_signature IN ({signatures})",
-            action, signatures = Each(&signatures)
+            action, signatures = Each(looked_up)
         };
         let write = self.write(move |tx| {
             async move {

@@ -30,11 +30,16 @@ async fn look_at(inside: &Inside, operator_id: OperatorId, action_id: ActionId) 
     let Some(operator) = inside.store.operators.find_operator(operator_id).await? else { return Ok(()) };
     let sent = actions.list_action_transactions(action_id).await?;
     let Some(newest) = sent.iter().map(|sent| sent.sent_at).max() else { return Ok(()) };
+    // A key's network may not be configured any more.
+    if !inside.chains.networks().contains(&operator.network) {
+        return Ok(());
+    }
     let chain = &inside.chains.get(operator.network)?.chain;
     let ends = chain.ends_of(&sent, newest.until(now)).await;
     let ends = ends.map_err(|error| from_chain(operator.network, &error, true))?;
     let Some((outcome, signature)) = outcome_of(&sent, &ends, now) else { return Ok(()) };
-    if actions.mark_action_found((operator_id, action_id), outcome, signature, &sent, now).await? {
+    let looked_up: Vec<String> = sent.iter().map(|sent| sent.signature.clone()).collect();
+    if actions.mark_action_found((operator_id, action_id), outcome, signature, &looked_up, now).await? {
         tracing::info!(%action_id, outcome = outcome.as_str(), signature, "found out how an interrupted action ended");
     }
     Ok(())

@@ -6,7 +6,8 @@ use super::*;
 use crate::Transaction;
 use purser_model::wire::ActionResponse;
 use purser_model::{
-    Action, ActionFilter, ActionId, ActionOutcome, Event, SentTransaction, SessionToken, Subject,
+    Action, ActionFilter, ActionId, ActionOutcome, Event, SentTransaction, SessionToken, Stop, Stopped,
+    Subject,
 };
 
 /// What somebody does to this object at that second.
@@ -98,8 +99,9 @@ async fn action_is_open_while_its_transactions_are_on_record_and_ends_once() {
     let later = sent("later", 13);
     actions.insert_action_transaction((operator, unchanged.0), &later).await.expect("inserted");
     let finds = async |id, outcome, signature| {
-        let sent = [sent(&format!("{id}-a"), 10), sent(&format!("{id}-b"), 10)];
-        actions.mark_action_found((operator, id), outcome, signature, &sent, at(20)).await.expect("written")
+        let looked_up = ["a", "b"].map(|signature| format!("{id}-{signature}"));
+        let found = actions.mark_action_found((operator, id), outcome, signature, &looked_up, at(20)).await;
+        found.expect("written")
     };
     assert!(finds(found.0, ActionOutcome::Done, Some("b")).await);
     assert!(finds(unchanged.0, ActionOutcome::Unchanged, None).await);
@@ -125,6 +127,50 @@ async fn action_is_open_while_its_transactions_are_on_record_and_ends_once() {
     let filter = ActionFilter { id: Some(found.0), ..ActionFilter::default() };
     let listed = actions.list_actions(operator, &filter, None, 1).await.expect("read").pop().expect("there");
     assert_eq!((listed.action.outcome, listed.action.tx_signature.as_deref()), (done, Some("b")));
+}
+
+#[tokio::test]
+async fn action_that_stopped_something_stays_open_until_its_stop_is_final() {
+    let Some(fixture) = fixture().await else { return };
+    let (actions, operator_id) = (&fixture.store.actions, fixture.operator.id);
+    let halting = action(&fixture, "halt", "", 1);
+    actions.insert_action(&halting).await.expect("inserted");
+    for signature in ["expired", "landed"] {
+        let sent = sent(signature, 10);
+        actions.insert_action_transaction((operator_id, halting.id), &sent).await.expect("inserted");
+    }
+    let what = Stopped::Halted(None);
+    let (action_id, tx_signature) = (Some(halting.id), "landed".to_owned());
+    let halt = Stop { operator_id, action_id, what, tx_signature, landed_at: at(11) };
+    actions.insert_stop(&halt).await.expect("updated");
+    // Nor can one without a record be lost.
+    let what = Stopped::Paused(fixture.account.id);
+    let pause =
+        Stop { action_id: None, what, tx_signature: "pause".to_owned(), landed_at: at(12), ..halt.clone() };
+    actions.insert_stop(&pause).await.expect("inserted");
+    let open = actions.list_open_actions(at(100), 10).await.expect("read");
+    assert!(open.is_empty(), "a stop is followed, and not looked up");
+
+    let done =
+        Action { outcome: ActionOutcome::Done, tx_signature: Some("landed".to_owned()), ..halting.clone() };
+    actions.mark_action_ended(&done, at(13)).await.expect("written");
+    assert!(actions.list_action_transactions(halting.id).await.expect("read").is_empty());
+    assert_eq!(actions.list_stops(10).await.expect("read"), [halt.clone(), pause.clone()]);
+
+    actions.mark_stopped_again(&halt, "again", at(14)).await.expect("written");
+    let again = Stop { tx_signature: "again".to_owned(), landed_at: at(14), ..halt };
+    assert_eq!(actions.list_stops(10).await.expect("read"), [pause.clone(), again.clone()]);
+    let filter = ActionFilter { id: Some(halting.id), ..ActionFilter::default() };
+    let listed =
+        actions.list_actions(operator_id, &filter, None, 1).await.expect("read").pop().expect("there");
+    assert_eq!(listed.action.tx_signature.as_deref(), Some("again"));
+
+    actions.delete_pauses(operator_id, fixture.account.id).await.expect("deleted");
+    let final_now = ["again".to_owned()];
+    let of = (operator_id, halting.id);
+    let found = actions.mark_action_found(of, ActionOutcome::Done, Some("again"), &final_now, at(15)).await;
+    assert!(!found.expect("written"), "its process said so");
+    assert!(actions.list_stops(10).await.expect("read").is_empty());
 }
 
 /// The events of actions, newest first.
