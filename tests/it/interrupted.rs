@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use purser_tests::clock::HostClock;
-use purser_tests::{Agent, AppSettings, Client, Operator, TestApp, TestNetwork, until};
+use purser_tests::{Agent, AppSettings, Browser, Client, Operator, TestApp, TestNetwork, until};
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
@@ -177,6 +177,8 @@ async fn change_that_was_recorded_and_never_sent_changed_nothing() {
     let events = mortal.client().get("/v1/events?type=action.recorded&limit=100").await.has_status(200);
     let events = events["data"].as_array().expect("events").iter();
     assert_eq!(events.filter(|event| event["data"]["outcome"] == "unchanged").count(), 4);
+    let browser = Browser::signed_in(&mortal.app.base_url(), mortal.operator.client.key()).await;
+    browser.reads("/dashboard/actions").await.has_status(200).says("nothing changed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
