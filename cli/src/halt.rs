@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use secrecy::ExposeSecret;
@@ -10,6 +12,7 @@ use purser_chain::{ReadChain, StopChain};
 use purser_model::{Action, HaltedBy, OperatorId};
 use purser_relayer::config::Config;
 use purser_service::Ambient;
+use purser_service::acting::{Acting, ActionSends};
 use purser_store::Store;
 
 #[derive(Debug, Args)]
@@ -29,7 +32,9 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
-        let confirmed = chain.halt(&on_chain, None).await?;
+        chain.record_sends(Arc::new(ActionSends::new(&store, &ambient)));
+        let acting = on_record.as_ref().map_or_else(|_| Acting::unrecorded(), Acting::on);
+        let confirmed = acting.hear(chain.halt(&on_chain, None)).await?;
         // It is halted even if this read fails; then, as far as we know, by us.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);

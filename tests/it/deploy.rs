@@ -220,6 +220,56 @@ shift 5
 exec purser $(echo "$@" | sed "s#$there#$here#g")
 "#;
 
+/// The commands that set up the live network, each on one line.
+fn going_live(text: &str) -> Vec<String> {
+    let mut commands = vec![String::new()];
+    for line in text.lines().map(|line| line.trim_start_matches('#').trim()) {
+        let command = commands.last_mut().expect("there is one");
+        match line.strip_suffix('\\') {
+            Some(begun) => command.push_str(begun),
+            None => {
+                command.push_str(line);
+                commands.push(String::new());
+            }
+        }
+    }
+    let is_live = |command: &String| {
+        command.contains("--network live")
+            && ["init", "operator create"].iter().any(|word| command.contains(word))
+    };
+    commands.into_iter().filter(is_live).collect()
+}
+
+fn names_guardian(command: &str) -> bool {
+    let (_, guardian) = command.split_once("--guardian").unwrap_or_default();
+    !matches!(guardian.trim_start_matches(['=', ' ', '"']).split([' ', '"']).next(), None | Some("" | "none"))
+}
+
+#[test]
+fn no_example_goes_live_without_a_guardian() {
+    let bad = "#   purser init a --network live \\\n#     --guardian none\n";
+    for text in [bad, "purser init a --network live\n", "purser init a --network live --guardian=none"] {
+        let commands = going_live(text);
+        assert!(commands.len() == 1 && !names_guardian(&commands[0]), "{commands:?}");
+    }
+    let mut commands = Vec::new();
+    let mut folders = vec![workspace().join("deploy"), workspace().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it is there") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                commands.extend(going_live(&text).into_iter().map(|command| (path.clone(), command)));
+            }
+        }
+    }
+    assert!(commands.iter().any(|(file, _)| file.ends_with("purser.service")), "{commands:?}");
+    for (file, command) in commands {
+        assert!(names_guardian(&command), "{}: {command}", file.display());
+    }
+}
+
 /// The commands in the comment above a file.
 fn commands_above(text: &str) -> String {
     let comment = text.lines().take_while(|line| line.starts_with('#'));

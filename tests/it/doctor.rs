@@ -311,6 +311,51 @@ async fn what_is_made_is_printed_as_variables_of_a_shell() {
     Client::new(&app.base_url(), Some(told[0])).get("/v1/accounts").await.has_status(200);
 }
 
+#[tokio::test]
+async fn commands_print_their_result_and_no_lines_of_a_log() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let operator = app.new_operator().await;
+    let (folder, config) = (temp_folder(), app.config());
+    let file = |name: &str| path_text(&folder.path().join(name)).to_owned();
+    let (keypair, made) = (file("a.json"), file("made"));
+    let of_operator = ["--operator", &operator.id];
+    for arguments in [
+        vec!["keygen", &keypair],
+        vec!["init", &made, "--network", "test", "--guardian", "none"],
+        vec!["migrate"],
+        [&["key", "create"][..], &of_operator].concat(),
+        [&["key", "list"][..], &of_operator].concat(),
+        vec!["doctor"],
+        [&["halt"][..], &of_operator].concat(),
+    ] {
+        let needs_config = !matches!(arguments[0], "keygen" | "init");
+        let of_config = ["--config", path_text(&config)];
+        let mut command = Command::new(binaries::relayer());
+        command.args(&arguments).args(of_config.iter().filter(|_| needs_config)).env_remove("PURSER_LOG");
+        let output = command.output().expect("the relayer binary starts");
+        let is_log = |line: &str| ["INFO", "DEBUG", "TRACE"].iter().any(|level| line.contains(level));
+        assert!(!output.stdout.is_empty(), "{arguments:?}: {}", said(&output));
+        assert!(!said(&output).lines().any(is_log), "{arguments:?}: {}", said(&output));
+    }
+}
+
+#[tokio::test]
+async fn migrate_names_the_version_of_the_schema_once_in_both_forms() {
+    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
+    let folder = binaries::workspace().join("relayer/store/migrations");
+    let files = fs::read_dir(folder).expect("it is there").map(|entry| entry.expect("readable").file_name());
+    let numbers =
+        files.filter_map(|file| file.to_str()?.strip_suffix(".sql")?.split('_').next()?.parse().ok());
+    let newest: u64 = numbers.max().expect("there are migrations");
+    assert_eq!(app.runs(&["migrate"]), json!({ "database": "sqlite", "schema_version": newest }));
+    let config = app.config();
+    let text = purser(&["migrate", "--config", path_text(&config)]);
+    let text = said(&text);
+    assert_eq!(text.matches(&newest.to_string()).count(), 1, "{text}");
+    assert_eq!(text.matches("schema_version").count(), 1, "{text}");
+    assert!(!text.contains("migrations"), "{text}");
+}
+
 #[test]
 fn init_makes_a_folder_for_its_owner_alone_and_writes_over_nothing() {
     let folder = temp_folder();

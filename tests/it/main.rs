@@ -64,6 +64,7 @@ mod hostile_input;
 mod idempotency;
 mod identical_requests;
 mod incident;
+mod interrupted;
 mod keys;
 mod known_balances;
 mod limits_preview;

@@ -26,7 +26,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 1_125), // the audit alone, for its benchmark; a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 10_380), // changes that name what they replace; balance and approver in the ledger; what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
-    ("cli", 3_395), // `operator set`; a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
+    ("cli", 3_400), // the transaction of a halt, on record; `operator set`; a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
     ("client", 1_525), // changes of bounds and caps that name what they replace; creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
     ("csv", 60),       // what the audit's ledger and the relayer's lists share
     ("core", 4_980), // wallets as payees; a question that whoever asked takes back; its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
@@ -42,11 +42,11 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/api", 8_470),     // wallets as payees; goal 7,000
     ("relayer/app", 1_520),
     ("relayer/base", 880),
-    ("relayer/chain", 7_580), // token accounts of payees; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
+    ("relayer/chain", 7_680), // token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
     ("relayer/indexer", 1_825),
-    ("relayer/model", 6_425), // token accounts of payees; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
-    ("relayer/service", 9_450), // token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
-    ("relayer/store", 11_000), // token accounts of payees; goes down with one declaration for each row; a setting of an operator; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
+    ("relayer/model", 6_470), // token accounts of payees; transactions of actions; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
+    ("relayer/service", 9_470), // token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
+    ("relayer/store", 11_260), // token accounts of payees; open actions and their transactions; goes down with one declaration for each row; a setting of an operator; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 965),
     ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
     ("simulate", 2_280), // blocks that are dated wrong; approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed

@@ -26,7 +26,7 @@ pub use live::prices::PriceBounds;
 pub use read::decode::is_on_curve;
 pub use roles::{
     ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, GrantPayer, HandOverChain, KeyChain,
-    MemoChain, PaidGrant, PolicyChain, ProvisionChain, ReadChain, StopChain,
+    MemoChain, PaidGrant, PolicyChain, ProvisionChain, ReadChain, SendRecorder, StopChain,
 };
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
@@ -36,7 +36,7 @@ pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
     AddressKind, AgentCreation, AgentOnChain, Authority, BoundsOnChain, BudgetOnChain, Caps, ChainFigures,
     Confirmed, DraftOnChain, GrantOnChain, KeyLook, KeyProblem, OperatorOnChain, ProgramCheck, Raise,
-    WEBSOCKET_DOWN_MAX, Wallet, view_of,
+    SentEnd, WEBSOCKET_DOWN_MAX, Wallet, view_of,
 };
 
 pub use purser_rpc::{Commitment, MethodCount, NodeFigures};
@@ -77,6 +77,9 @@ pub enum ChainError {
     /// A transaction of ours was never included and no longer can be. It is safe to do it again.
     #[error("the transaction expired before it was included")]
     Expired,
+    /// A transaction could not be recorded. It was not sent; earlier ones may have been.
+    #[error("the transaction could not be recorded, and was not sent")]
+    Unrecorded,
     /// The account is not on chain, or is not what its address says.
     #[error("{what} {address} is not on chain")]
     NotFound { what: &'static str, address: Address },
@@ -95,7 +98,9 @@ impl From<RpcError> for ChainError {
 impl From<ChainError> for ChainFault {
     fn from(error: ChainError) -> Self {
         match error {
-            ChainError::Unavailable { .. } | ChainError::Expired => Self::Unavailable(error.to_string()),
+            ChainError::Unavailable { .. } | ChainError::Expired | ChainError::Unrecorded => {
+                Self::Unavailable(error.to_string())
+            }
             ChainError::AuthorityRotated { .. } => Self::AuthorityRotated,
             ChainError::FeePayerEmpty { .. } => Self::FeePayerEmpty,
             ChainError::SignerUnavailable { .. } => Self::SignerUnavailable,
@@ -118,6 +123,7 @@ impl ChainError {
             | Self::Rejected { .. }
             | Self::PolicyChanged
             | Self::Expired
+            | Self::Unrecorded
             | Self::NotFound { .. }
             | Self::Misconfigured(_) => false,
         }

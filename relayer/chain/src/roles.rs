@@ -4,10 +4,26 @@ use async_trait::async_trait;
 
 use super::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, BoundsOnChain, BudgetOnChain, Caps, ChainError,
-    ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyLook, OperatorOnChain,
+    ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyLook, OperatorOnChain, SentEnd,
     SignatureStanding, SignedTransfer, UnsignedTransfer,
 };
-use purser_model::{AccountId, Address, CoSigned, Network, OpenDefence, SpendingPolicy, Terms, UsdcAmount};
+use purser_model::{
+    AccountId, Address, CoSigned, Network, OpenDefence, SentTransaction, SpendingPolicy, Terms, UsdcAmount,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Records the transactions of changes before they are sent, so that nobody has to guess later how a change ended.
+#[async_trait]
+pub trait SendRecorder: Send + Sync {
+    /// Records one, by its base58 signature. `is_step`: it only prepares a change. `Unrecorded`: it must not be sent.
+    async fn record(
+        &self,
+        signature: &str,
+        last_valid_block_height: u64,
+        is_step: bool,
+    ) -> Result<(), ChainError>;
+}
 
 /// Looks: at addresses, which asks no node, and at accounts.
 #[async_trait]
@@ -42,6 +58,17 @@ pub trait ReadChain: purser_core::Chain {
 
     /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
     async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError>;
+
+    /// Has this recorder record every transaction but transfers, before it is sent. The first call counts.
+    fn record_sends(&self, recorder: Arc<dyn SendRecorder>);
+
+    /// How transactions ended, in the order asked. The newest of them was signed this long ago. `Unavailable`: not every node that moves
+    /// answers, or none searches its history.
+    async fn ends_of(
+        &self,
+        sent: &[SentTransaction],
+        signed_for: Duration,
+    ) -> Result<Vec<SentEnd>, ChainError>;
 
     /// The mint of USDC, and an owner's token account for it. Asks no node.
     fn usdc_mint(&self) -> Address;

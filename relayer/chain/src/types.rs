@@ -270,6 +270,17 @@ pub struct Confirmed {
     pub slot: u64,
 }
 
+/// How a transaction ended that nobody follows. Landed and failed ones are final.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentEnd {
+    /// It can still land, or a fork can still drop it.
+    Open,
+    Landed,
+    Failed,
+    /// No node knows it, and it can no longer land.
+    Expired,
+}
+
 /// How `create_agent` succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentCreation {

@@ -44,11 +44,14 @@ impl fmt::Display for ActionWord {
 words! {
     /// What became of an action.
     pub enum ActionOutcome = "ActionOutcome":
-        "`unknown` while it runs, and afterwards where the service ended on the way, or could not tell how \
-         much was done, and the chain does not show it." {
-        /// It is not over, or its process ended on the way, or nobody knows whether all of it was done.
+        "`unknown` while it runs, and afterwards if the service was interrupted or answered 5xx. If the change \
+         sends transactions, the service looks them up within minutes: `done` if one of them changed something, \
+         `unchanged` if they all failed or expired." {
+        /// It is not over, or nobody knows yet how it ended.
         Unknown = "unknown",
         Done = "done",
+        /// It was interrupted, and the chain shows that it changed nothing.
+        Unchanged = "unchanged",
     }
 }
 
@@ -95,6 +98,17 @@ pub struct Action {
     pub tx_signature: Option<String>,
     pub request_id: Option<ActionWord>,
     pub created_at: Timestamp,
+}
+
+/// A transaction of an action. It is recorded before it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentTransaction {
+    /// Base58.
+    pub signature: String,
+    pub last_valid_block_height: u64,
+    /// It only prepares the change, as those that write a draft do.
+    pub is_step: bool,
+    pub sent_at: Timestamp,
 }
 
 impl Action {

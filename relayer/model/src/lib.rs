@@ -55,6 +55,7 @@ pub use account::{
 };
 pub use action::{
     Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
+    SentTransaction,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};
 pub use approval::{ApprovalFilter, ApprovalState};

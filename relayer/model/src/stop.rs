@@ -8,6 +8,8 @@ use super::{AccountId, ActionId, HaltedBy, OperatorId, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub operator_id: OperatorId,
+    /// `None`: it had to do without a record.
+    pub action_id: Option<ActionId>,
     pub what: Stopped,
     /// Base58.
     pub tx_signature: String,

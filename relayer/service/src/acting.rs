@@ -4,9 +4,13 @@ use parking_lot::Mutex;
 use std::future::Future;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::future::Either;
 
-use purser_model::{ActionId, ActionWord, Before};
+use purser_base::crash_point::crash_point;
+use purser_chain::{ChainError, SendRecorder};
+use purser_model::{Action, ActionId, ActionWord, Before, OperatorId, SentTransaction};
+use purser_store::{Ambient, Store};
 
 tokio::task_local! {
     /// The record of the request that this task works for.
@@ -45,15 +49,15 @@ pub enum StopsOnly {
 #[derive(Debug, Clone, Default)]
 pub struct Acting {
     /// `None`: it goes without its record.
-    action_id: Option<ActionId>,
+    action: Option<(OperatorId, ActionId)>,
     stops_only: Option<StopsOnly>,
     told: Arc<Mutex<Told>>,
 }
 
 impl Acting {
     /// On record as this action.
-    pub fn on(action_id: ActionId) -> Self {
-        Self { action_id: Some(action_id), ..Self::default() }
+    pub fn on(action: &Action) -> Self {
+        Self { action: Some((action.operator_id, action.id)), ..Self::default() }
     }
 
     /// Without a record.
@@ -83,9 +87,45 @@ pub fn tell(what: impl FnOnce(&mut Told)) {
     let _ = ACTING.try_with(heard);
 }
 
+/// Records transactions as those of the action that sends them. Work without an action, such as a worker's, leaves no record.
+pub struct ActionSends {
+    actions: purser_store::Actions,
+    ambient: Ambient,
+}
+
+impl ActionSends {
+    pub fn new(store: &Store, ambient: &Ambient) -> Self {
+        Self { actions: store.actions.clone(), ambient: ambient.clone() }
+    }
+}
+
+#[async_trait]
+impl SendRecorder for ActionSends {
+    async fn record(
+        &self,
+        signature: &str,
+        last_valid_block_height: u64,
+        is_step: bool,
+    ) -> Result<(), ChainError> {
+        let Some(action) = action() else { return Ok(()) };
+        let (signature, sent_at) = (signature.to_owned(), self.ambient.now());
+        let sent = SentTransaction { signature, last_valid_block_height, is_step, sent_at };
+        self.actions.insert_action_transaction(action, &sent).await.map_err(|error| {
+            tracing::error!(%error, action_id = %action.1, "cannot record a transaction of an action");
+            ChainError::Unrecorded
+        })?;
+        crash_point!("action.recorded");
+        Ok(())
+    }
+}
+
 /// The action on record that this is the work of.
 pub fn action_id() -> Option<ActionId> {
-    ACTING.try_with(|acting| acting.action_id).ok().flatten()
+    action().map(|(_, id)| id)
+}
+
+fn action() -> Option<(OperatorId, ActionId)> {
+    ACTING.try_with(|acting| acting.action).ok().flatten()
 }
 
 /// Why the request that this is the work of may only halt or pause. `None`: it may change anything.

@@ -1,7 +1,7 @@
 //! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
 //! services beside this one tell what only they know: see `crate::acting`.
 
-mod interrupted;
+mod open;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -60,8 +60,7 @@ impl Actions {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<ActionId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
-        let mut rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
-        interrupted::complete(&self.inside, operator, &mut rows).await?;
+        let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
         let bound = filter.text(operator.id);
         Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.action.id.to_string())))
     }
@@ -78,13 +77,17 @@ impl Actions {
             async move {
                 let Some(after) = from else { return Ok(None) };
                 let actions = &inside.store.actions;
-                let mut rows = actions.list_actions(operator.id, &filter, after, ROWS_AT_ONCE).await?;
-                interrupted::complete(&inside, &operator, &mut rows).await?;
+                let rows = actions.list_actions(operator.id, &filter, after, ROWS_AT_ONCE).await?;
                 let is_full = rows.len() >= ROWS_AT_ONCE as usize;
                 let next = rows.last().filter(|_| is_full).map(|last| Some(last.action.id));
                 Ok(Some((rows, next)))
             }
         })
+    }
+
+    /// Looks up how actions ended whose process did not say.
+    pub(super) async fn look_at_open(&self) -> Result<(), ServiceError> {
+        open::look(&self.inside).await
     }
 
     /// A new record, not yet written.

@@ -254,6 +254,8 @@ pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) 
             ServiceError::ChainUnavailable { retryable: true }
         }
         ChainError::PolicyChanged => ServiceError::PolicyChanged,
+        // The recorder logs this one.
+        ChainError::Unrecorded => ServiceError::Unrecorded,
         // The signer checks log this one.
         ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
         ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,

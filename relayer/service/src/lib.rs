@@ -88,6 +88,7 @@ pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::Ambient;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
+use self::acting::ActionSends;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
@@ -98,6 +99,7 @@ use self::watch::Watch;
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
+use purser_chain::SendRecorder;
 pub use purser_chain::{Caps, ChainFigures, ForApprover};
 use purser_model::{CellName, Quotas, Retention};
 pub use purser_store::RequestState;
@@ -193,6 +195,8 @@ impl Services {
         let last_seen = LastSeen::default();
         let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, last_seen, quotas, metrics });
         let of = || inside.clone();
+        let recorder: Arc<dyn SendRecorder> = Arc::new(ActionSends::new(&inside.store, &inside.ambient));
+        inside.chains.record_sends(&recorder);
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
         let keys = Keys::new(of(), setup.keys_max, setup.cell);
@@ -297,7 +301,14 @@ impl Services {
         self.stops.look().await
     }
 
-    /// One pass over our keys, grants that we paid for, unfinished accounts and pending policies.
+    /// One pass over the actions that are open although nobody works on them.
+    #[cfg(any(test, feature = "testing"))]
+    pub async fn look_at_open_actions(&self) -> Result<(), ServiceError> {
+        self.actions.look_at_open().await
+    }
+
+    /// One pass over our keys, grants that we paid for, unfinished accounts and pending policies, and interrupted
+    /// actions.
     pub async fn reconcile_once(&self) {
         self.co_signatures.look_beside();
         self.signers.look().await;
@@ -306,6 +317,9 @@ impl Services {
         }
         if let Err(error) = self.policies.reconcile().await {
             tracing::warn!(%error, "cannot check pending policies; retrying later");
+        }
+        if let Err(error) = self.actions.look_at_open().await {
+            tracing::warn!(%error, "cannot find out how interrupted actions ended; retrying later");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ServiceError;
 use crate::acting::carried;
 use purser_base::tasks::Tasks;
-use purser_chain::Chain;
+use purser_chain::{Chain, SendRecorder};
 use purser_model::{Network, Timestamp};
 
 /// Where to look at a transaction: a template with `{signature}` in it.
@@ -52,6 +52,11 @@ impl Chains {
     /// For the money path.
     pub(super) fn to_pay(&self) -> BTreeMap<Network, Arc<dyn purser_core::Chain>> {
         self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
+    }
+
+    /// Has the transactions of changes recorded before they are sent.
+    pub(super) fn record_sends(&self, recorder: &Arc<dyn SendRecorder>) {
+        self.0.values().for_each(|parts| parts.chain.record_sends(recorder.clone()));
     }
 
     pub(super) fn networks(&self) -> Vec<Network> {

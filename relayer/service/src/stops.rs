@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
+use crate::acting::action_id;
 use purser_chain::{Confirmed, SignatureStanding};
-use purser_model::{Operator, Stop, Stopped};
+use purser_model::{ActionOutcome, Operator, Stop, Stopped};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Stops looked at in one pass.
@@ -33,11 +34,12 @@ impl Stops {
     pub async fn note(&self, operator: &Operator, what: Stopped, landed: &Confirmed) {
         let stop = Stop {
             operator_id: operator.id,
+            action_id: action_id(),
             what,
             tx_signature: landed.signature.clone(),
             landed_at: self.inside.ambient.now(),
         };
-        if let Err(error) = self.inside.store.stops.insert_stop(&stop).await {
+        if let Err(error) = self.inside.store.actions.insert_stop(&stop).await {
             tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
         }
     }
@@ -60,7 +62,7 @@ impl Stops {
     /// One pass over all that are not final. What fails is left for the next pass and does not stop the rest.
     pub async fn look(&self) -> Result<(), ServiceError> {
         let mut looked = Ok(());
-        for stop in self.inside.store.stops.list_stops(ROWS_MAX).await? {
+        for stop in self.inside.store.actions.list_stops(ROWS_MAX).await? {
             looked = looked.and(self.look_at(&stop).await);
         }
         looked
@@ -69,14 +71,12 @@ impl Stops {
     async fn look_at(&self, stop: &Stop) -> Result<(), ServiceError> {
         let age_above = |limit: Duration| stop.landed_at.after(limit) < self.inside.ambient.now();
         let Some(operator) = self.inside.store.operators.find_operator(stop.operator_id).await? else {
-            return Ok(self.inside.store.stops.delete_stop(stop).await?);
+            return Ok(self.inside.store.actions.delete_stop(stop).await?);
         };
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let standing = chain.standing(&stop.tx_signature).await;
         match standing.map_err(|error| from_chain(operator.network, &error, true))? {
-            SignatureStanding::Finalized { .. } => {
-                return Ok(self.inside.store.stops.delete_stop(stop).await?);
-            }
+            SignatureStanding::Finalized { .. } => return self.end(stop).await,
             SignatureStanding::Open => return Ok(()),
             SignatureStanding::Unknown => {}
         }
@@ -84,7 +84,7 @@ impl Stops {
             // A node that is behind does not know it yet, or something else stops it, which may be forked away too.
             Ok(true) if !age_above(FINAL_AFTER) => return Ok(()),
             Ok(true) | Err(ServiceError::NotFound(Resource::Account)) => {
-                return Ok(self.inside.store.stops.delete_stop(stop).await?);
+                return Ok(self.inside.store.actions.delete_stop(stop).await?);
             }
             Ok(false) => {}
             Err(error) => return Err(error),
@@ -93,16 +93,26 @@ impl Stops {
         let (account_id, signature) = (stop.what.account_id(), &stop.tx_signature);
         if age_above(GIVEN_UP_AFTER) {
             tracing::error!(operator_id = %operator.id, ?account_id, signature, "giving up on a {what} that a fork dropped");
-            return Ok(self.inside.store.stops.delete_stop(stop).await?);
+            return Ok(self.inside.store.actions.delete_stop(stop).await?);
         }
         tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");
         let landed = self.send(&operator, stop.what).await?;
         Ok(self
             .inside
             .store
-            .stops
+            .actions
             .mark_stopped_again(stop, &landed.signature, self.inside.ambient.now())
             .await?)
+    }
+
+    /// It is final. Its process may have been killed before it could say that it is done.
+    async fn end(&self, stop: &Stop) -> Result<(), ServiceError> {
+        let actions = &self.inside.store.actions;
+        let Some(action_id) = stop.action_id else { return Ok(actions.delete_stop(stop).await?) };
+        let (of, signature) = ((stop.operator_id, action_id), stop.tx_signature.clone());
+        let (done, now) = (ActionOutcome::Done, self.inside.ambient.now());
+        actions.mark_action_found(of, done, Some(&stop.tx_signature), &[signature], now).await?;
+        Ok(())
     }
 
     async fn is_stopped(&self, operator: &Operator, stop: &Stop) -> Result<bool, ServiceError> {

@@ -10,11 +10,12 @@ use super::row::{Record, Row, row};
 use super::stored::Below;
 use super::{Actions, StoreError, Transaction};
 use purser_model::{
-    Action, ActionFilter, ActionId, CountedActions, Event, KeyId, ListedAction, OperatorId, Timestamp,
-    WebhookId,
+    Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, OperatorId,
+    SentTransaction, Timestamp, WebhookId,
 };
 
-const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name, outcome,
+const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name,
+    CASE WHEN is_unchanged THEN 'unchanged' ELSE outcome END AS outcome,
     actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
     actions.created_at, api_keys.name AS key_name, api_keys.hint,
     (SELECT passkeys.name FROM actions AS signed
@@ -31,6 +32,8 @@ row! { Action {
     id: action_id, operator_id, name: action_name, outcome, key_id, session_id, address, object_id, made_id,
     before: before_json, after: after_json, tx_signature, request_id, created_at,
 }}
+
+row! { SentTransaction { signature: tx_signature, last_valid_block_height, is_step, sent_at } }
 
 impl Record for ListedAction {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
@@ -81,6 +84,11 @@ pub(super) async fn announce_end(
     announce(tx, &events, now).await
 }
 
+/// Forgets the transactions of an action that is over. A pause or a halt stays until it is final.
+fn close(action: ActionId) -> Query {
+    sql! {"DELETE FROM action_transactions WHERE action_id = {action} AND stop IS NULL", action}
+}
+
 impl Actions {
     /// Stores an action, before its change begins.
     pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
@@ -106,19 +114,25 @@ impl Actions {
         Ok(count.unwrap_or(0))
     }
 
-    /// Stores how an action ended, and announces it.
+    /// Stores how an action ended, as its process knows it, and announces it. An action that is done is open no more.
     pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<(), StoreError> {
+        let is_done = action.outcome == ActionOutcome::Done;
         let ended = sql! {
-            "UPDATE actions SET outcome = {outcome}, object_id = {object_id}, made_id = {made_id},
-                 before_json = {before}, tx_signature = {tx_signature}
+            "UPDATE actions SET outcome = CASE WHEN {is_done} THEN 'done' ELSE outcome END,
+                 is_unchanged = is_unchanged AND NOT {is_done}, object_id = {object_id}, made_id = {made_id},
+                 before_json = {before}, tx_signature = COALESCE({tx_signature}, tx_signature)
              WHERE operator_id = {operator_id} AND action_id = {id}",
-            action.outcome, action.object_id, action.made_id, action.before, action.tx_signature,
+            is_done, action.object_id, action.made_id, action.before, action.tx_signature,
             action.operator_id, action.id
         };
         let of = (action.operator_id, action.id);
+        let closed = is_done.then(|| close(of.1));
         let write = self.write(move |tx| {
             async move {
                 ended.run(&mut *tx).await?;
+                if let Some(closed) = closed {
+                    closed.run(&mut *tx).await?;
+                }
                 announce_end(tx, of, now).await
             }
             .boxed()
@@ -129,13 +143,114 @@ impl Actions {
 
     /// Deletes an action that changed nothing.
     pub async fn delete_action(&self, action: &Action) -> Result<(), StoreError> {
-        sql! {
+        let closed = close(action.id);
+        let deleted = sql! {
             "DELETE FROM actions
              WHERE operator_id = {operator_id} AND action_id = {id} AND outcome = 'unknown'",
             action.operator_id, action.id
+        };
+        self.write(move |tx| {
+            async move {
+                closed.run(&mut *tx).await?;
+                deleted.run(tx).await
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Stores a transaction of an action that is about to be sent.
+    pub async fn insert_action_transaction(
+        &self,
+        (operator, action): (OperatorId, ActionId),
+        sent: &SentTransaction,
+    ) -> Result<(), StoreError> {
+        sql! {
+            "INSERT INTO action_transactions {row}
+             ON CONFLICT (tx_signature) DO NOTHING",
+            row = columns! {
+                operator_id = operator, action_id = action, tx_signature = sent.signature,
+                sent.last_valid_block_height, sent.is_step, sent.sent_at
+            }
         }
         .run(self.writer())
         .await
+    }
+
+    /// For a worker: up to `rows_max` open actions of every operator that sent nothing since `sent_before`, the oldest first. Not those of
+    /// pauses and halts that landed: see `list_stops`.
+    pub async fn list_open_actions(
+        &self,
+        sent_before: Timestamp,
+        rows_max: u32,
+    ) -> Result<Vec<(OperatorId, ActionId)>, StoreError> {
+        sql! {
+            "SELECT operator_id, action_id FROM action_transactions
+             WHERE action_id IS NOT NULL
+             GROUP BY operator_id, action_id HAVING MAX(sent_at) < {sent_before} AND COUNT(stop) = 0
+             ORDER BY action_id LIMIT {rows_max}",
+            sent_before, rows_max
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// The transactions of an open action, in the order in which they were sent.
+    pub async fn list_action_transactions(
+        &self,
+        action: ActionId,
+    ) -> Result<Vec<SentTransaction>, StoreError> {
+        sql! {
+            "SELECT tx_signature, last_valid_block_height, is_step, sent_at FROM action_transactions
+             WHERE action_id = {action} AND stop IS NULL ORDER BY sent_at, tx_signature",
+            action
+        }
+        .fetch_all(self.lister())
+        .await
+    }
+
+    /// Stores how an open action ended, as the chain shows it by these transactions, and announces it. Returns whether that is news: its
+    /// process, or another one, may have been faster. `Unknown`: the chain does not show it, and never will.
+    pub async fn mark_action_found(
+        &self,
+        (operator, action): (OperatorId, ActionId),
+        outcome: ActionOutcome,
+        tx_signature: Option<&str>,
+        looked_up: &[String],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let found = match outcome {
+            ActionOutcome::Unknown => None,
+            ActionOutcome::Done => Some(sql! {
+                "UPDATE actions SET outcome = 'done', is_unchanged = FALSE, tx_signature = {tx_signature}
+                 WHERE operator_id = {operator} AND action_id = {action} AND outcome = 'unknown'",
+                tx_signature, operator, action
+            }),
+            ActionOutcome::Unchanged => Some(sql! {
+                "UPDATE actions SET is_unchanged = TRUE
+                 WHERE operator_id = {operator} AND action_id = {action} AND outcome = 'unknown' AND NOT is_unchanged",
+                operator, action
+            }),
+        };
+        // Not what was sent meanwhile.
+        let closed = sql! {
+            "DELETE FROM action_transactions WHERE action_id = {action} AND tx_signature IN ({signatures})",
+            action, signatures = Each(looked_up)
+        };
+        let write = self.write(move |tx| {
+            async move {
+                closed.run(&mut *tx).await?;
+                let Some(found) = found else { return Ok((false, Vec::new())) };
+                if found.execute(&mut *tx).await? == 0 {
+                    return Ok((false, Vec::new()));
+                }
+                Ok((true, announce_end(tx, (operator, action), now).await?))
+            }
+            .boxed()
+        });
+        let (is_news, hints) = write.await?;
+        self.outbox.hint(hints);
+        Ok(is_news)
     }
 
     /// The actions that these transactions belong to, as far as there are any.

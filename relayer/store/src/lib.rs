@@ -187,7 +187,7 @@ roles! {
     Accounts accounts;
     /// API keys.
     Keys keys;
-    /// What people and programs change.
+    /// What people and programs change, and the transactions of that which are open.
     Actions actions;
     /// Dashboard sessions, and the passkeys that open some.
     Sessions sessions;
@@ -211,8 +211,6 @@ roles! {
     Deliveries deliveries;
     /// Signed refusals.
     Denials denials;
-    /// Pauses and halts that may still be forked away.
-    Stops stops;
     /// Deleting what is old, checking that the database works, and its figures.
     Upkeep upkeep;
 }

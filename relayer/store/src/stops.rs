@@ -1,28 +1,29 @@
-//! Pauses and halts that may still be forked away.
+//! Pauses and halts that may still be forked away. Each is the transaction of an action that stays open until it is final.
 
 use super::query::{columns, sql};
 use super::row::row;
-use super::{Stops, StoreError};
+use super::{Actions, StoreError};
 use futures::FutureExt;
 use purser_model::{AccountId, OperatorId, Stop, Stopped, Timestamp};
 
 row! { Stop from row {
-    operator_id, tx_signature, landed_at,
-    what = match (row.get("account_id")?, row.get("is_pause")?) {
-        (Some(account), true) => Stopped::Paused(account),
+    operator_id, action_id, tx_signature, landed_at: sent_at,
+    what = match (row.get("account_id")?, row.get::<String>("stop")?.as_str()) {
+        (Some(account), "pause") => Stopped::Paused(account),
         (halted, _) => Stopped::Halted(halted),
     },
 }}
 
-impl Stops {
+impl Actions {
     /// Records a stop that landed, before anybody is told.
     pub async fn insert_stop(&self, stop: &Stop) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO stops {row}
-             ON CONFLICT (tx_signature) DO NOTHING",
+            "INSERT INTO action_transactions {row}
+             ON CONFLICT (tx_signature) DO UPDATE SET
+                 stop = excluded.stop, account_id = excluded.account_id, sent_at = excluded.sent_at",
             row = columns! {
-                stop.tx_signature, stop.operator_id, account_id = stop.what.account_id(),
-                is_pause = matches!(stop.what, Stopped::Paused(_)), stop.landed_at
+                stop.tx_signature, stop.operator_id, stop.action_id, is_step = false,
+                stop = stop.what.as_str(), account_id = stop.what.account_id(), sent_at = stop.landed_at
             }
         }
         .run(self.writer())
@@ -32,8 +33,8 @@ impl Stops {
     /// For a worker: up to `rows_max` stops of every operator, in the order in which they landed.
     pub async fn list_stops(&self, rows_max: u32) -> Result<Vec<Stop>, StoreError> {
         sql! {
-            "SELECT tx_signature, operator_id, account_id, is_pause, landed_at FROM stops
-             ORDER BY landed_at, tx_signature LIMIT {rows_max}",
+            "SELECT tx_signature, operator_id, action_id, stop, account_id, sent_at FROM action_transactions
+             WHERE stop IS NOT NULL ORDER BY sent_at, tx_signature LIMIT {rows_max}",
             rows_max
         }
         .fetch_all(self.lister())
@@ -48,8 +49,13 @@ impl Stops {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let again = sql! {
-            "UPDATE stops SET tx_signature = {tx_signature}, landed_at = {now} WHERE tx_signature = {before}",
+            "UPDATE action_transactions SET tx_signature = {tx_signature}, sent_at = {now} WHERE tx_signature = {before}",
             tx_signature, now, before = stop.tx_signature
+        };
+        let action = sql! {
+            "UPDATE actions SET tx_signature = {tx_signature}
+             WHERE operator_id = {operator_id} AND action_id = {action_id} AND tx_signature = {before}",
+            tx_signature, stop.operator_id, stop.action_id, before = stop.tx_signature
         };
         let asked = sql! {
             "UPDATE policy_askings SET done_by = {tx_signature}
@@ -59,6 +65,7 @@ impl Stops {
         self.write(move |tx| {
             async move {
                 again.execute(&mut *tx).await?;
+                action.run(&mut *tx).await?;
                 asked.run(tx).await
             }
             .boxed()
@@ -66,9 +73,9 @@ impl Stops {
         .await
     }
 
-    /// Forgets a stop that is final, or that nobody can follow any more.
+    /// Forgets a stop that nobody can follow any more.
     pub async fn delete_stop(&self, stop: &Stop) -> Result<(), StoreError> {
-        sql! {"DELETE FROM stops WHERE tx_signature = {tx_signature}", stop.tx_signature}
+        sql! {"DELETE FROM action_transactions WHERE tx_signature = {tx_signature}", stop.tx_signature}
             .run(self.writer())
             .await
     }
@@ -76,7 +83,8 @@ impl Stops {
     /// Forgets the account's pauses: one was lifted.
     pub async fn delete_pauses(&self, operator: OperatorId, account: AccountId) -> Result<(), StoreError> {
         sql! {
-            "DELETE FROM stops WHERE operator_id = {operator} AND account_id = {account} AND is_pause",
+            "DELETE FROM action_transactions
+             WHERE operator_id = {operator} AND account_id = {account} AND stop = 'pause'",
             operator, account
         }
         .run(self.writer())

@@ -166,8 +166,9 @@ export interface Action {
   /** What was changed. */
   object_id: ActionObject | null;
   /**
-   * `unknown` while it runs, and afterwards where the service ended on the way, or could not tell how much was done,
-   * and the chain does not show it.
+   * `unknown` while it runs, and afterwards if the service was interrupted or answered 5xx. If the change sends
+   * transactions, the service looks them up within minutes: `done` if one of them changed something, `unchanged` if
+   * they all failed or expired.
    */
   outcome: ActionOutcome;
   /** Of the passkey that opened its session, also where that was removed since. */
@@ -193,10 +194,11 @@ export type ActionName = string;
 export type ActionObject = string;
 
 /**
- * `unknown` while it runs, and afterwards where the service ended on the way, or could not tell how much was done, and
- * the chain does not show it.
+ * `unknown` while it runs, and afterwards if the service was interrupted or answered 5xx. If the change sends
+ * transactions, the service looks them up within minutes: `done` if one of them changed something, `unchanged` if they
+ * all failed or expired.
  */
-export type ActionOutcome = "unknown" | "done" | (string & {});
+export type ActionOutcome = "unknown" | "done" | "unchanged" | (string & {});
 
 /** What happened. */
 export type AnyEventType =

@@ -106,7 +106,7 @@ pub(super) async fn part_on_record<T>(
 /// Puts the action on record. A halt or a pause needs no record; nothing else is changed without one.
 async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<Acting, ServiceError> {
     match actions.begin(action, is_stop).await {
-        Ok(()) => Ok(Acting::on(action.id)),
+        Ok(()) => Ok(Acting::on(action)),
         Err(error) if is_stop => {
             tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
             Ok(Acting::unrecorded())

@@ -29,6 +29,8 @@ pub struct Call {
     pub rent: u64,
     /// It pauses or halts: if the authority has no SOL, another of our keys pays the fee.
     pub stops: bool,
+    /// It only prepares a change that another transaction makes.
+    pub is_step: bool,
 }
 
 /// Fee in lamports at this unit limit, plus the eighth of the units that makes transactions differ.
@@ -328,7 +330,7 @@ fn count(bytes: usize) -> u32 {
 
 impl Call {
     fn new(instruction: Instruction, compute_units: u32) -> Self {
-        Self { instruction, compute_units, loaded_bytes: LOADED_BYTES, rent: 0, stops: false }
+        Self { instruction, compute_units, loaded_bytes: LOADED_BYTES, rent: 0, stops: false, is_step: false }
     }
 
     pub fn with_rent(self, rent: u64) -> Self {
@@ -339,6 +341,10 @@ impl Call {
     fn with_table(self, tag_buckets: u16) -> Self {
         let compute_units = self.compute_units + table_units(tag_buckets);
         Self { compute_units, loaded_bytes: loaded_bytes(tag_buckets), ..self }
+    }
+
+    pub fn preparing(self) -> Self {
+        Self { is_step: true, ..self }
     }
 
     fn stopping(self) -> Self {

@@ -14,9 +14,11 @@ use std::time::Duration;
 
 /// How long a node may be silent before callers stop waiting for a confirmation.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// How long a pause or a halt waits for its record.
+const STOP_RECORDED_IN: Duration = Duration::from_secs(1);
 
 impl SolanaChain {
-    /// Signs, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
+    /// Signs, records, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
     pub async fn execute(
         &self,
         call_signers: CallSigners<'_>,
@@ -33,7 +35,9 @@ impl SolanaChain {
             .collect();
         self.payers.signed(&address(call_signers.authority), call.rent);
         let price = self.price_of(&call);
+        let (is_step, stops) = (call.is_step, call.stops);
         let signed = self.sign(call, call_signers, recent, price).await?;
+        self.record(&signed.signature, recent.last_valid_block_height, is_step, stops).await?;
         let followed = Followed {
             bytes: &signed.bytes,
             signature: &signed.signature,
@@ -62,6 +66,31 @@ impl SolanaChain {
             Landing::Failed { fault, .. } => Err(fault.into()),
             Landing::Expired { .. } => Err(ChainError::Expired),
         }
+    }
+
+    /// Records a transaction before anybody can see it. A pause or a halt is sent even if that fails.
+    pub(super) async fn record(
+        &self,
+        signature: &str,
+        last_valid_block_height: u64,
+        is_step: bool,
+        stops: bool,
+    ) -> Result<(), ChainError> {
+        let Some(recorder) = self.recorder.get() else { return Ok(()) };
+        let recording = recorder.record(signature, last_valid_block_height, is_step);
+        if !stops {
+            return recording.await;
+        }
+        match tokio::time::timeout(STOP_RECORDED_IN, recording).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => {
+                tracing::error!(
+                    signature,
+                    "cannot record the transaction of a pause or a halt; sending it anyway"
+                );
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn sign(

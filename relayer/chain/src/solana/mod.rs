@@ -34,7 +34,7 @@ use crate::sign::signing::{self, CallSigners, Distinct};
 use crate::solana::notices::Notices;
 use crate::{
     ChainError, ChainFault, ChainView, Commitment, Confirmed, HandOverChain, MemoChain, OperatorOnChain,
-    Outcome, UnsignedTransfer, clocks_agree,
+    Outcome, SendRecorder, UnsignedTransfer, clocks_agree,
 };
 use async_trait::async_trait;
 use purser_base::tasks::Tasks;
@@ -48,8 +48,8 @@ use purser_rpc::websocket::{self, Subscriber};
 use purser_rpc::wire::RawAccount;
 use purser_rpc::{Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -78,6 +78,7 @@ pub struct SolanaChain {
     /// Notified when the websocket reports a use of the program.
     pub activity: Arc<Notify>,
     connection: Arc<Connection>,
+    recorder: OnceLock<Arc<dyn SendRecorder>>,
 }
 
 impl SolanaChain {
@@ -202,6 +203,7 @@ impl SolanaChain {
             deposits: Arc::new(deposits),
             activity,
             connection,
+            recorder: OnceLock::new(),
         })
     }
 

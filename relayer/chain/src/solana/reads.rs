@@ -5,19 +5,21 @@ use crate::read::bounds;
 use crate::read::decode::{self, to_address, to_pubkey};
 use crate::solana::SolanaChain;
 use crate::{
-    AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, DraftOnChain,
-    OperatorOnChain, ReadChain, SignatureStanding, view_of,
+    AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, Commitment,
+    DraftOnChain, OperatorOnChain, ReadChain, SendRecorder, SentEnd, SignatureStanding, view_of,
 };
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use purser_core::{BudgetState, Destination, Payer, Payment, Transfer, TransferState};
-use purser_model::{AccountId, Address, Network};
+use purser_model::{AccountId, Address, Network, SentTransaction};
 use purser_policy::{PaidTags, TransferRequest};
-use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::sysvar;
 use purser_rpc::wire::RawAccount;
+use purser_rpc::{ACCOUNTS_MAX, STATUSES_MAX};
 use solana_sdk::pubkey::Pubkey;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
@@ -92,6 +94,37 @@ impl ReadChain for SolanaChain {
     async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
         let standings = self.history()?.standings(&[signature.to_owned()]).await?;
         Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
+    }
+
+    fn record_sends(&self, recorder: Arc<dyn SendRecorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    async fn ends_of(
+        &self,
+        sent: &[SentTransaction],
+        signed_for: Duration,
+    ) -> Result<Vec<SentEnd>, ChainError> {
+        // The tips are read first: a transaction that lands while we ask lands below their heights.
+        let tips = self.rpc.finalized_tips().await?;
+        let height = tips.lowest().block_height;
+        let mut ends = Vec::with_capacity(sent.len());
+        for batch in sent.chunks(STATUSES_MAX) {
+            let signatures: Vec<String> = batch.iter().map(|sent| sent.signature.clone()).collect();
+            let known = self.rpc.search_everywhere(&signatures, &tips).await?;
+            ends.extend(batch.iter().zip(known).map(|(sent, known)| match known {
+                Some((_, status)) if !status.reached(Commitment::Finalized) => SentEnd::Open,
+                Some((_, status)) if status.err.is_none() => SentEnd::Landed,
+                Some(_) => SentEnd::Failed,
+                None if sent.last_valid_block_height < height
+                    && signed_for >= self.settings.shortest_life() =>
+                {
+                    SentEnd::Expired
+                }
+                None => SentEnd::Open,
+            }));
+        }
+        Ok(ends)
     }
 
     fn usdc_mint(&self) -> Address {

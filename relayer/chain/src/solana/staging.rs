@@ -59,7 +59,7 @@ impl PolicyChain for SolanaChain {
         let _turn = self.draft_turns.turn(&at.agent).lock().await;
         let proposal = proposal(agent, policy);
         let replaced = async {
-            self.stage(operator, at, &proposal, Commitment::Confirmed, more_rent).await?;
+            self.stage(operator, at, &proposal, None, more_rent).await?;
             self.apply(operator, at, agent, policy, (self.rent_refund(at.authority), proposal.hash())).await
         };
         let replaced = replaced.await;
@@ -82,7 +82,8 @@ impl PolicyChain for SolanaChain {
         let more_rent = self.more_rent(agent, policy)?;
         let at = self.policy_accounts(operator, &agent.address)?;
         let _turn = self.draft_turns.turn(&at.agent).lock().await;
-        self.stage(operator, at, &proposal(agent, policy), self.settings.commitment, more_rent).await
+        let change_at = Some(self.settings.commitment);
+        self.stage(operator, at, &proposal(agent, policy), change_at, more_rent).await
     }
 
     async fn apply_draft(
@@ -125,14 +126,15 @@ impl SolanaChain {
         Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
     }
 
-    /// Writes a complete draft in place of an earlier one. Every step but the sealing one need only be confirmed.
+    /// Writes a complete draft in place of an earlier one. `change_at`: sealing it is the change, which has to reach this commitment.
+    /// Everything else is a step, which need only be confirmed.
     /// Does not begin unless its rent, and `more_rent` for the agent, can be paid.
     async fn stage(
         &self,
         operator: &OperatorOnChain,
         at: DraftAccounts,
         proposal: &Proposal,
-        sealed_at: Commitment,
+        change_at: Option<Commitment>,
         more_rent: u64,
     ) -> Result<Confirmed, ChainError> {
         let found = self.draft_view(&at.agent).await?;
@@ -150,9 +152,12 @@ impl SolanaChain {
         // Opening the draft is always a step.
         let sealing = steps.pop().ok_or(ChainError::PolicyChanged)?;
         for step in steps {
-            self.execute_for_policy(operator, step, Commitment::Confirmed).await?;
+            self.execute_for_policy(operator, step.preparing(), Commitment::Confirmed).await?;
         }
-        self.execute_for_policy(operator, sealing, sealed_at).await
+        match change_at {
+            Some(commitment) => self.execute_for_policy(operator, sealing, commitment).await,
+            None => self.execute_for_policy(operator, sealing.preparing(), Commitment::Confirmed).await,
+        }
     }
 
     /// Applies the draft that holds `policy`; the pair is its rent payer and hash.
@@ -174,7 +179,7 @@ impl SolanaChain {
     async fn clear_away(&self, operator: &OperatorOnChain, at: DraftAccounts, hash: [u8; 32]) {
         let cleared = async {
             let Some(draft) = self.draft_with(&at.agent, hash).await? else { return Ok(()) };
-            let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
+            let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash).preparing();
             self.execute_for_policy(operator, call, Commitment::Confirmed).await.map(drop)
         };
         if let Err::<(), ChainError>(error) = cleared.await {

@@ -1,9 +1,9 @@
 //! Which keys sign and pay for transfers.
 
 use super::*;
-use crate::ProgramCheck;
 use crate::live::prices::PriceBounds;
 use crate::sign::signer::{FileSigner, Signer};
+use crate::{ProgramCheck, ReadChain};
 use purser_model::{Address, SpendingPolicy};
 use solana_sdk::signature::Keypair;
 
@@ -106,4 +106,34 @@ async fn another_key_pays_for_what_stops_something_and_for_nothing_else() {
 #[tokio::test]
 async fn a_chain_needs_a_transfer_signer_that_is_no_policy_signer() {
     assert!(matches!(chain(Vec::new()), Err(ChainError::Misconfigured(_))));
+}
+
+/// A recorder that fails, or never answers.
+struct Broken {
+    hangs: bool,
+}
+
+#[async_trait]
+impl SendRecorder for Broken {
+    async fn record(&self, _: &str, _: u64, _: bool) -> Result<(), ChainError> {
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
+        Err(ChainError::Unrecorded)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_recorded_is_not_sent_unless_it_stops_something() {
+    for hangs in [false, true] {
+        let chain = chain(vec![signer()]).expect("a chain");
+        chain.record_sends(Arc::new(Broken { hangs }));
+        let stop = chain.record("signature", 1, false, true).await;
+        assert_eq!(stop, Ok(()), "hangs: {hangs}");
+        let change = tokio::time::timeout(
+            std::time::Duration::from_secs(3_600),
+            chain.record("signature", 1, false, false),
+        );
+        assert_eq!(change.await.ok(), (!hangs).then_some(Err(ChainError::Unrecorded)));
+    }
 }

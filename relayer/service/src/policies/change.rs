@@ -182,7 +182,7 @@ impl Policies {
         tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         if agent.policy.paused && !asked.paused {
-            self.inside.store.stops.delete_pauses(operator.id, account.id).await?;
+            self.inside.store.actions.delete_pauses(operator.id, account.id).await?;
         }
         let status = AccountStatus::from_paused(asked.paused);
         self.inside.store.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;

@@ -6,12 +6,9 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::{Value, json};
 
-use super::scripted_chain::filled;
 use super::{ACTIONS_MAX, Relayer};
-use purser_model::{
-    Account, Action, Address, Asking, HaltScope, HaltSet, HaltedBy, PlainKey, PolicySet, SetBy,
-    SpendingPolicy, Timestamp,
-};
+use purser_chain::{ChainError, SentEnd};
+use purser_model::{Action, OperatorId, PlainKey, SentTransaction, Timestamp};
 use purser_service::{Ambient, ServiceError};
 
 impl Relayer {
@@ -86,61 +83,48 @@ async fn what_repeats_what_was_leaves_no_record() {
     }
 }
 
-/// An account with actions whose process ended on the way, ten minutes ago.
+/// Policy changes of an account whose process ended on the way, ten minutes ago.
 struct Interrupted {
     relayer: Relayer,
-    account: Account,
+    operator: OperatorId,
     at: Timestamp,
 }
 
 impl Interrupted {
     async fn new() -> Self {
         let relayer = Relayer::start().await;
-        let id = relayer.account().await.parse().expect("an id");
         let operators = relayer.store.operators.list_operators().await.expect("read");
         let operator = operators.first().expect("an operator").id;
-        let account = relayer.store.accounts.find_account(operator, id).await.expect("read").expect("made");
-        let at = Ambient::SYSTEM.now().before(Duration::from_secs(600));
-        Self { relayer, account, at }
+        Self { relayer, operator, at: Ambient::SYSTEM.now().before(Duration::from_secs(600)) }
     }
 
-    /// Begins an action on the account, so many seconds later, and never ends it.
-    async fn begins(&self, name: &str, asked: &Value, seconds: u64) -> Action {
-        let name = name.parse().expect("a name");
+    /// Begins an action that sends these transactions, so many seconds later, and never ends it.
+    async fn begins(&self, sent: &[(&str, bool)], seconds: u64) -> Action {
         let at = self.at.after(Duration::from_secs(seconds));
-        let action = Action {
-            object_id: self.account.id.to_string().parse().ok(),
-            after: asked.is_object().then(|| serde_json::from_str(&asked.to_string()).expect("JSON")),
-            ..Action::new(self.account.operator_id, name, at, Ambient::SYSTEM.id_bits())
-        };
-        self.relayer.store.actions.insert_action(&action).await.expect("inserted");
+        let name = "update_policy".parse().expect("a name");
+        let action = Action::new(self.operator, name, at, Ambient::SYSTEM.id_bits());
+        let actions = &self.relayer.store.actions;
+        actions.insert_action(&action).await.expect("inserted");
+        for (signature, is_step) in sent {
+            let sent = SentTransaction {
+                signature: (*signature).to_owned(),
+                last_valid_block_height: 1,
+                is_step: *is_step,
+                sent_at: at,
+            };
+            let inserted = actions.insert_action_transaction((self.operator, action.id), &sent).await;
+            inserted.expect("inserted");
+        }
         action
     }
 
-    /// The indexer reads that a transaction of this signer set this version.
-    async fn sets(
-        &self,
-        version: u64,
-        policy: &SpendingPolicy,
-        signature: &str,
-        signer: Address,
-        seconds: u64,
-    ) {
-        let set = PolicySet {
-            operator_id: self.account.operator_id,
-            account_id: self.account.id,
-            version,
-            policy: Some(policy.clone()),
-            by: Some(SetBy {
-                signer: Some(signer),
-                signature: signature.to_owned(),
-                at: self.at.after(Duration::from_secs(seconds)),
-            }),
-        };
-        self.relayer.store.policies.insert_policy(&set, Ambient::SYSTEM.now()).await.expect("inserted");
+    async fn looks(&self, ends: &[(&str, SentEnd)]) {
+        let ends = ends.iter().map(|(signature, end)| ((*signature).to_owned(), *end));
+        self.relayer.chain.script().ends.extend(ends);
+        self.relayer.services.look_at_open_actions().await.expect("looked");
     }
 
-    /// What is said of the action: how it ended, and its transaction.
+    /// What is said of the action in list and file: how it ended, and its transaction.
     async fn said(&self, action: &Action) -> (Value, Value) {
         let listed = self.relayer.recorded().await;
         let id = action.id.to_string();
@@ -149,115 +133,96 @@ impl Interrupted {
         let request = request.header(header::AUTHORIZATION, format!("Bearer {}", self.relayer.key));
         let file = self.relayer.answer_text(request.body(Body::empty()).expect("a request")).await;
         let row = file.lines().find(|row| row.contains(&id)).unwrap_or_default();
-        assert_eq!(row.contains("unknown"), found["outcome"] == "unknown", "the file says the same: {file}");
+        assert!(row.contains(found["outcome"].as_str().expect("text")), "the file says the same: {file}");
         (found["outcome"].clone(), found["tx_signature"].clone())
     }
-}
 
-/// The key that the scripted chain signs with.
-fn ours() -> Address {
-    filled(&[3], 1)
-}
-
-fn theirs() -> Address {
-    filled(&[4], 1)
-}
-
-fn is_unknown(said: (Value, Value)) -> bool {
-    said == (json!("unknown"), Value::Null)
-}
-
-fn is_done_by(said: (Value, Value), signature: &str) -> bool {
-    said == (json!("done"), json!(signature))
-}
-
-#[tokio::test]
-async fn policy_change_that_was_interrupted_is_done_where_a_version_shows_it() {
-    let scene = Interrupted::new().await;
-    let capped = |micros| SpendingPolicy {
-        max_daily_spend: purser_model::Limit::AtMost(purser_model::UsdcAmount::from_micros(micros)),
-        ..SpendingPolicy::default()
-    };
-    let asked = json!({ "max_daily_spend": "7", "reason": "spring" });
-    let merged = scene.begins("update_policy", &asked, 0).await;
-    assert!(is_unknown(scene.said(&merged).await), "no version is read yet");
-    // Somebody's own wallet, and another policy: neither was this.
-    scene.sets(2, &capped(7_000_000), "by-wallet", theirs(), 1).await;
-    scene.sets(3, &capped(8_000_000), "another", ours(), 2).await;
-    assert!(is_unknown(scene.said(&merged).await));
-    scene.sets(4, &capped(7_000_000), "merged", ours(), 3).await;
-    assert!(is_done_by(scene.said(&merged).await, "merged"));
-
-    // A replacement; a pause; and one that was noted with its transaction before its process ended.
-    let replaced = scene.begins("replace_policy", &json!({ "max_daily_spend": 9 }), 100).await;
-    scene.sets(5, &capped(9_000_000), "replaced", ours(), 101).await;
-    assert!(is_done_by(scene.said(&replaced).await, "replaced"));
-    let scene = Interrupted::new().await;
-    let paused = scene.begins("update_policy", &json!({ "paused": true }), 0).await;
-    scene.sets(2, &SpendingPolicy { paused: true, ..capped(1) }, "paused", ours(), 1).await;
-    assert!(is_done_by(scene.said(&paused).await, "paused"));
-    let noted = scene.begins("update_policy", &json!({ "allowed": "only" }), 300).await;
-    let key_id =
-        scene.relayer.recorded().await.iter().find_map(|action| action["key_id"].as_str()?.parse().ok());
-    let asking = Asking { key_id: key_id.expect("the account was made by a key"), reason: None };
-    let of = (scene.account.operator_id, scene.account.id);
-    let policies = &scene.relayer.store.policies;
-    policies.insert_policy_asking(of.0, of.1, "noted", &asking, Some(noted.id)).await.expect("inserted");
-    scene.sets(3, &capped(2), "noted", ours(), 301).await;
-    assert!(is_done_by(scene.said(&noted).await, "noted"));
-}
-
-#[tokio::test]
-async fn policy_change_that_was_interrupted_stays_unknown_where_a_version_may_be_anothers() {
-    let scene = Interrupted::new().await;
-    let paused = SpendingPolicy { paused: true, ..SpendingPolicy::default() };
-    // Two that were cut within minutes asked for the same: who made the version cannot be said.
-    let twins = [
-        scene.begins("update_policy", &json!({ "paused": true }), 0).await,
-        scene.begins("update_policy", &json!({ "paused": true }), 20).await,
-    ];
-    scene.sets(2, &paused, "one-of-them", ours(), 21).await;
-    for twin in &twins {
-        assert!(is_unknown(scene.said(twin).await));
+    /// The outcomes that were announced of the action, oldest first.
+    async fn announced(&self, action: &Action) -> Vec<Value> {
+        let events = self.relayer.get("/v1/events?type=action.recorded&limit=100").await;
+        let events = events.body["data"].as_array().expect("a list").iter().rev();
+        let of_it = events.filter(|event| event["data"]["id"] == action.id.to_string().as_str());
+        of_it.map(|event| event["data"]["outcome"].clone()).collect()
     }
-    // Of a list, the version does not say what its entries were meant as.
-    let scene = Interrupted::new().await;
-    let listing = json!({ "paused": true, "allowed_counterparties": [] });
-    let listed = scene.begins("update_policy", &listing, 0).await;
-    scene.sets(2, &paused, "with-a-list", ours(), 1).await;
-    assert!(is_unknown(scene.said(&listed).await));
-    // What came long after it was another's; and what is under way is nobody's yet.
-    let scene = Interrupted::new().await;
-    let early = scene.begins("update_policy", &json!({ "paused": true }), 0).await;
-    let running = scene.begins("update_policy", &json!({ "require_memo": true }), 590).await;
-    let both = SpendingPolicy { require_memo: true, ..paused.clone() };
-    scene.sets(2, &both, "late", ours(), 601).await;
-    assert!(is_unknown(scene.said(&early).await));
-    assert!(is_unknown(scene.said(&running).await));
 }
 
 #[tokio::test]
-async fn halt_that_was_interrupted_is_done_where_the_chain_announced_it() {
+async fn interrupted_action_ends_as_the_chain_shows_its_transactions() {
     let scene = Interrupted::new().await;
-    let halted = scene.begins("halt_account", &Value::Null, 0).await;
-    let announces = async |by, signature: &str| {
-        let halt = HaltSet {
-            operator_id: scene.account.operator_id,
-            scope: HaltScope::Account,
-            by: Some(by),
-            signature: signature.to_owned(),
-            at: scene.at.after(Duration::from_secs(1)),
-        };
-        let store = &scene.relayer.store;
-        store
-            .policies
-            .announce_halt(&halt, &[scene.account.id], Ambient::SYSTEM.now())
-            .await
-            .expect("written");
+    let done = scene.begins(&[("staged", true), ("applied", false)], 0).await;
+    let failed = scene.begins(&[("failed", false)], 1).await;
+    let expired = scene.begins(&[("written", true), ("expired", false)], 2).await;
+    let open = scene.begins(&[("open", false)], 3).await;
+    let silent = scene.begins(&[], 4).await;
+    let young = scene.begins(&[("young", false)], 590).await;
+    let all = [&done, &failed, &expired, &open, &silent, &young];
+    for action in all {
+        assert_eq!(scene.said(action).await, (json!("unknown"), Value::Null));
+    }
+    let ends = [
+        ("staged", SentEnd::Landed),
+        ("applied", SentEnd::Landed),
+        ("failed", SentEnd::Failed),
+        ("written", SentEnd::Landed),
+        ("expired", SentEnd::Expired),
+        ("young", SentEnd::Landed),
+    ];
+    scene.looks(&ends).await;
+    let unchanged = (json!("unchanged"), Value::Null);
+    let unknown = (json!("unknown"), Value::Null);
+    assert_eq!(scene.said(&done).await, (json!("done"), json!("applied")));
+    assert_eq!(scene.said(&failed).await, unchanged);
+    assert_eq!(scene.said(&expired).await, unchanged);
+    assert_eq!(scene.said(&open).await, unknown, "it may still land");
+    assert_eq!(scene.said(&silent).await, unknown, "the chain has nothing of it");
+    assert_eq!(scene.said(&young).await, unknown, "its process may be at it");
+    // Another pass finds what was open then, and announces nothing twice.
+    scene.looks(&[("open", SentEnd::Landed)]).await;
+    assert_eq!(scene.said(&open).await, (json!("done"), json!("open")));
+    let mut announced = Vec::new();
+    for action in all {
+        announced.push(scene.announced(action).await);
+    }
+    let [done, unchanged] = ["done", "unchanged"].map(|outcome| vec![json!(outcome)]);
+    assert_eq!(announced, [done.clone(), unchanged.clone(), unchanged, done, vec![], vec![]]);
+}
+
+#[tokio::test]
+async fn interrupted_action_waits_while_the_chain_does_not_answer() {
+    let scene = Interrupted::new().await;
+    let action = scene.begins(&[("sent", false)], 0).await;
+    scene.relayer.chain.script().unreachable = true;
+    assert!(scene.relayer.services.look_at_open_actions().await.is_err());
+    assert_eq!(scene.said(&action).await, (json!("unknown"), Value::Null));
+    scene.relayer.chain.script().unreachable = false;
+    scene.looks(&[("sent", SentEnd::Landed)]).await;
+    assert_eq!(scene.said(&action).await, (json!("done"), json!("sent")));
+}
+
+#[tokio::test]
+async fn change_has_its_transaction_on_record_until_it_is_known_how_it_ended() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let path = format!("/v1/accounts/{account}/policy");
+    let open = async || {
+        let actions = &relayer.store.actions;
+        let later = Ambient::SYSTEM.now().after(Duration::from_secs(1));
+        let mut open = Vec::new();
+        for (_, action) in actions.list_open_actions(later, 10).await.expect("read") {
+            let sent = actions.list_action_transactions(action).await.expect("read");
+            open.extend(sent.into_iter().map(|sent| (action.to_string(), sent.signature)));
+        }
+        open
     };
-    announces(HaltedBy::Guardian, "by-guardian").await;
-    assert!(is_unknown(scene.said(&halted).await), "the guardian's halt is not the service's");
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    announces(HaltedBy::PolicyAuthority, "halted").await;
-    assert!(is_done_by(scene.said(&halted).await, "halted"));
+    assert_eq!(relayer.patch(&path, &json!({ "max_daily_spend": 5 })).await.status, 200);
+    assert_eq!(relayer.send("POST", "/v1/halt", &relayer.key, None).await.status, 200);
+    assert!(open().await.is_empty(), "what is over is not open");
+    let lost = ChainError::Unavailable { during: "the test", reason: "as scripted".into() };
+    relayer.chain.script().lost_answers.push_back(lost);
+    let cut = relayer.patch(&path, &json!({ "max_daily_spend": 6 })).await;
+    assert_eq!(cut.error(), (503, "solana_unavailable"));
+    let recorded = relayer.recorded().await;
+    assert_eq!(recorded[0]["outcome"], "unknown");
+    let id = recorded[0]["id"].as_str().expect("text").to_owned();
+    assert_eq!(open().await, [(id, "policy-3".to_owned())]);
 }

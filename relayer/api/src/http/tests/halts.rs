@@ -8,7 +8,8 @@ use std::num::NonZeroU32;
 use super::{NoExtensions, Relayer, settings};
 use crate::http::{HttpSettings, router};
 use purser_chain::{Outcome, Refusal, SignatureStanding};
-use purser_model::{Address, HaltedBy, RejectionReason};
+use purser_model::{Action, Address, HaltedBy, RejectionReason, Stop, Stopped};
+use purser_service::Ambient;
 
 fn halt_account(relayer: &Relayer, by: HaltedBy) {
     for agent in relayer.chain.script().agents.values_mut() {
@@ -131,7 +132,7 @@ async fn a_halt_that_the_chain_cannot_be_asked_for_is_503() {
 impl Relayer {
     /// The stops that are followed.
     async fn followed(&self) -> Vec<String> {
-        let stops = self.store.stops.list_stops(10).await.expect("listed");
+        let stops = self.store.actions.list_stops(10).await.expect("listed");
         stops.into_iter().map(|stop| stop.tx_signature).collect()
     }
 
@@ -165,11 +166,42 @@ async fn a_halt_that_a_fork_drops_is_sent_again_until_one_is_final() {
         assert_eq!(relayer.get(&one).await.body["status"], "paused", "{path}");
         let again = relayer.followed().await;
         assert!(again.len() == 1 && again[0] != first, "{again:?}");
+        let action = relayer.get("/v1/actions?limit=1").await.body["data"][0].clone();
+        assert_eq!((&action["outcome"], &action["tx_signature"]), (&json!("done"), &json!(again[0])));
 
         relayer.services.look_at_stops().await.expect("looked");
         assert_eq!(relayer.followed().await, [""; 0], "final");
         relayer.chain.script().operator_halted = None;
     }
+}
+
+#[tokio::test]
+async fn a_halt_whose_process_was_killed_is_followed_and_done_once_it_is_final() {
+    let relayer = Relayer::start().await;
+    relayer.account().await;
+    let operators = relayer.store.operators.list_operators().await.expect("read");
+    let operator_id = operators.first().expect("an operator").id;
+    let now = Ambient::SYSTEM.now();
+    let action = Action::new(operator_id, "halt".parse().expect("a word"), now, Ambient::SYSTEM.id_bits());
+    relayer.store.actions.insert_action(&action).await.expect("inserted");
+    let what = Stopped::Halted(None);
+    let stop = Stop {
+        operator_id,
+        action_id: Some(action.id),
+        what,
+        tx_signature: "cut".to_owned(),
+        landed_at: now,
+    };
+    relayer.store.actions.insert_stop(&stop).await.expect("inserted");
+    // A fork drops it; it is sent again, lands, and is final with the next look.
+    relayer.stands("cut", SignatureStanding::Unknown);
+    relayer.services.look_at_stops().await.expect("looked");
+    let [again] = &relayer.followed().await[..] else { panic!("it is followed") };
+    assert_ne!(again, "cut");
+    assert!(relayer.chain.script().operator_halted.is_some());
+    relayer.services.look_at_stops().await.expect("looked");
+    let listed = relayer.get(&format!("/v1/actions?action_id={}", action.id)).await.body["data"][0].clone();
+    assert_eq!((&listed["outcome"], &listed["tx_signature"]), (&json!("done"), &json!(again)));
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use purser::error::PurserError;
@@ -14,9 +16,12 @@ use purser_chain::{
     AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, BindChain, BoundsOnChain,
     BudgetOnChain, Caps, ChainError, ChainFault, ChainView, Confirmed, Destination, DraftOnChain,
     GrantOnChain, HandOverChain, KeyChain, MemoChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain,
-    ReadChain, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer, view_of,
+    ReadChain, SendRecorder, SentEnd, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer,
+    view_of,
 };
-use purser_model::{AccountId, Address, HaltedBy, Network, SpendingPolicy, Terms, UsdcAmount};
+use purser_model::{
+    AccountId, Address, HaltedBy, Network, SentTransaction, SpendingPolicy, Terms, UsdcAmount,
+};
 
 pub(super) const NOW: i64 = 1_790_000_000;
 
@@ -72,10 +77,13 @@ pub(super) struct Script {
     pub halts: usize,
     /// A transaction that is not listed is final.
     pub standings: HashMap<String, SignatureStanding>,
+    /// A transaction that is not listed is open.
+    pub ends: HashMap<String, SentEnd>,
 }
 
 pub(super) struct ScriptedChain {
     script: Mutex<Script>,
+    recorder: OnceLock<Arc<dyn SendRecorder>>,
     released: Notify,
 }
 
@@ -119,8 +127,9 @@ impl ScriptedChain {
             memos: Vec::new(),
             halts: 0,
             standings: HashMap::new(),
+            ends: HashMap::new(),
         };
-        Self { script: Mutex::new(script), released: Notify::new() }
+        Self { script: Mutex::new(script), recorder: OnceLock::new(), released: Notify::new() }
     }
 
     pub(super) fn script(&self) -> MutexGuard<'_, Script> {
@@ -168,6 +177,14 @@ impl ScriptedChain {
             return Err(ChainError::Unavailable { during: "the test", reason: "as scripted".into() });
         }
         Ok(script)
+    }
+
+    /// As the chain records a transaction before it sends it.
+    async fn records(&self, signature: &str) -> Result<(), ChainError> {
+        match self.recorder.get() {
+            Some(recorder) => recorder.record(signature, 1, false).await,
+            None => Ok(()),
+        }
     }
 
     /// The policy was written; the script decides whether the relayer learns of it.
@@ -259,6 +276,16 @@ impl ReadChain for ScriptedChain {
     async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
         let final_now = SignatureStanding::Finalized { slot: 1 };
         Ok(self.reach()?.standings.get(signature).copied().unwrap_or(final_now))
+    }
+
+    fn record_sends(&self, recorder: Arc<dyn SendRecorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    async fn ends_of(&self, sent: &[SentTransaction], _: Duration) -> Result<Vec<SentEnd>, ChainError> {
+        let script = self.reach()?;
+        let end = |sent: &SentTransaction| script.ends.get(&sent.signature).copied().unwrap_or(SentEnd::Open);
+        Ok(sent.iter().map(end).collect())
     }
 
     fn usdc_mint(&self) -> Address {
@@ -405,6 +432,7 @@ impl PolicyChain for ScriptedChain {
     ) -> Result<Confirmed, ChainError> {
         self.reach()?.policies_under_way += 1;
         self.until_not(|script| script.policies_held).await;
+        self.records(&format!("policy-{}", agent.policy_version + 1)).await?;
         let mut script = self.reach()?;
         script.policies_under_way -= 1;
         let version = script.overwrite(agent, policy, None)?;
@@ -479,6 +507,8 @@ impl StopChain for ScriptedChain {
     }
 
     async fn halt(&self, _: &OperatorOnChain, agent: Option<&Address>) -> Result<Confirmed, ChainError> {
+        let number = self.reach()?.halts + 1;
+        self.records(&format!("halt-{number}")).await?;
         let mut script = self.reach()?;
         let halted_by = match agent {
             Some(agent) => &mut script.agents.get_mut(agent).expect("the test made it").halted_by,

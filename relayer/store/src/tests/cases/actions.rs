@@ -5,7 +5,10 @@ use super::webhooks::{sealed, webhook};
 use super::*;
 use crate::Transaction;
 use purser_model::wire::ActionResponse;
-use purser_model::{Action, ActionFilter, ActionId, ActionOutcome, Event, SessionToken, Subject};
+use purser_model::{
+    Action, ActionFilter, ActionId, ActionOutcome, Event, SentTransaction, SessionToken, Stop, Stopped,
+    Subject,
+};
 
 /// What somebody does to this object at that second.
 pub(super) fn action(fixture: &Fixture, name: &str, object: &str, seconds: i64) -> Action {
@@ -56,6 +59,118 @@ async fn an_action_is_listed_from_its_beginning_and_how_it_ended_is_written_once
     actions.insert_action(&refused).await.expect("inserted");
     actions.delete_action(&refused).await.expect("deleted");
     assert_eq!(names(&fixture, &ActionFilter::default()).await, ["create_key"]);
+}
+
+/// A transaction of an action at that second.
+fn sent(signature: &str, seconds: i64) -> SentTransaction {
+    let signature = signature.to_owned();
+    SentTransaction { signature, last_valid_block_height: u64::MAX, is_step: false, sent_at: at(seconds) }
+}
+
+#[tokio::test]
+async fn action_is_open_while_its_transactions_are_on_record_and_ends_once() {
+    let Some(fixture) = fixture().await else { return };
+    let (actions, operator) = (&fixture.store.actions, fixture.operator.id);
+    let [over, refused, found, unchanged, lost] = [1, 2, 3, 4, 5].map(|second| {
+        let action = action(&fixture, "update_policy", "acct_1", second);
+        (action.id, action)
+    });
+    for (id, action) in [&over, &refused, &found, &unchanged, &lost] {
+        actions.insert_action(action).await.expect("inserted");
+        for signature in ["a", "b"] {
+            let sent = sent(&format!("{id}-{signature}"), 10);
+            actions.insert_action_transaction((operator, *id), &sent).await.expect("inserted");
+        }
+    }
+    let open = async |before| {
+        let open = actions.list_open_actions(at(before), 100).await.expect("read");
+        open.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
+    };
+    assert!(open(10).await.is_empty(), "they sent something this second");
+    assert_eq!(open(11).await, [over.0, refused.0, found.0, unchanged.0, lost.0]);
+
+    // Their own processes end two of them.
+    let done = Action { outcome: ActionOutcome::Done, ..over.1.clone() };
+    actions.mark_action_ended(&done, at(12)).await.expect("written");
+    actions.delete_action(&refused.1).await.expect("deleted");
+    assert_eq!(open(11).await, [found.0, unchanged.0, lost.0]);
+
+    // Others are looked up; a transaction that was sent meanwhile stays.
+    let later = sent("later", 13);
+    actions.insert_action_transaction((operator, unchanged.0), &later).await.expect("inserted");
+    let finds = async |id, outcome, signature| {
+        let looked_up = ["a", "b"].map(|signature| format!("{id}-{signature}"));
+        let found = actions.mark_action_found((operator, id), outcome, signature, &looked_up, at(20)).await;
+        found.expect("written")
+    };
+    assert!(finds(found.0, ActionOutcome::Done, Some("b")).await);
+    assert!(finds(unchanged.0, ActionOutcome::Unchanged, None).await);
+    assert!(!finds(unchanged.0, ActionOutcome::Unchanged, None).await, "another relayer found it");
+    assert!(!finds(lost.0, ActionOutcome::Unknown, None).await);
+    assert!(!finds(over.0, ActionOutcome::Unchanged, None).await, "it is done");
+    assert_eq!(open(100).await, [unchanged.0]);
+    assert_eq!(actions.list_action_transactions(unchanged.0).await.expect("read"), [later]);
+    let outcomes = async || {
+        let all = ActionFilter::default();
+        let listed = actions.list_actions(operator, &all, None, 10).await.expect("read");
+        listed.into_iter().rev().map(|listed| listed.action.outcome).collect::<Vec<_>>()
+    };
+    let [done, none, unknown] = [ActionOutcome::Done, ActionOutcome::Unchanged, ActionOutcome::Unknown];
+    assert_eq!(outcomes().await, [done, done, none, unknown]);
+    assert_eq!(announced(&fixture).await.len(), 3);
+
+    // It was not: a later transaction landed, or its process knows better than whoever looked.
+    assert!(finds(unchanged.0, ActionOutcome::Done, Some("later")).await);
+    assert_eq!(outcomes().await, [done, done, done, unknown]);
+    // What is known already outlives an answer that says nothing.
+    actions.mark_action_ended(&found.1, at(21)).await.expect("written");
+    let filter = ActionFilter { id: Some(found.0), ..ActionFilter::default() };
+    let listed = actions.list_actions(operator, &filter, None, 1).await.expect("read").pop().expect("there");
+    assert_eq!((listed.action.outcome, listed.action.tx_signature.as_deref()), (done, Some("b")));
+}
+
+#[tokio::test]
+async fn action_that_stopped_something_stays_open_until_its_stop_is_final() {
+    let Some(fixture) = fixture().await else { return };
+    let (actions, operator_id) = (&fixture.store.actions, fixture.operator.id);
+    let halting = action(&fixture, "halt", "", 1);
+    actions.insert_action(&halting).await.expect("inserted");
+    for signature in ["expired", "landed"] {
+        let sent = sent(signature, 10);
+        actions.insert_action_transaction((operator_id, halting.id), &sent).await.expect("inserted");
+    }
+    let what = Stopped::Halted(None);
+    let (action_id, tx_signature) = (Some(halting.id), "landed".to_owned());
+    let halt = Stop { operator_id, action_id, what, tx_signature, landed_at: at(11) };
+    actions.insert_stop(&halt).await.expect("updated");
+    // Nor can one without a record be lost.
+    let what = Stopped::Paused(fixture.account.id);
+    let pause =
+        Stop { action_id: None, what, tx_signature: "pause".to_owned(), landed_at: at(12), ..halt.clone() };
+    actions.insert_stop(&pause).await.expect("inserted");
+    let open = actions.list_open_actions(at(100), 10).await.expect("read");
+    assert!(open.is_empty(), "a stop is followed, and not looked up");
+
+    let done =
+        Action { outcome: ActionOutcome::Done, tx_signature: Some("landed".to_owned()), ..halting.clone() };
+    actions.mark_action_ended(&done, at(13)).await.expect("written");
+    assert!(actions.list_action_transactions(halting.id).await.expect("read").is_empty());
+    assert_eq!(actions.list_stops(10).await.expect("read"), [halt.clone(), pause.clone()]);
+
+    actions.mark_stopped_again(&halt, "again", at(14)).await.expect("written");
+    let again = Stop { tx_signature: "again".to_owned(), landed_at: at(14), ..halt };
+    assert_eq!(actions.list_stops(10).await.expect("read"), [pause.clone(), again.clone()]);
+    let filter = ActionFilter { id: Some(halting.id), ..ActionFilter::default() };
+    let listed =
+        actions.list_actions(operator_id, &filter, None, 1).await.expect("read").pop().expect("there");
+    assert_eq!(listed.action.tx_signature.as_deref(), Some("again"));
+
+    actions.delete_pauses(operator_id, fixture.account.id).await.expect("deleted");
+    let final_now = ["again".to_owned()];
+    let of = (operator_id, halting.id);
+    let found = actions.mark_action_found(of, ActionOutcome::Done, Some("again"), &final_now, at(15)).await;
+    assert!(!found.expect("written"), "its process said so");
+    assert!(actions.list_stops(10).await.expect("read").is_empty());
 }
 
 /// The events of actions, newest first.
