@@ -47,7 +47,8 @@ fn to_json(value: &Value) -> serde_json::Value {
         Value::Text(text) => text.clone().into(),
         Value::Number(Some(number)) => (*number).into(),
         Value::Number(None) => serde_json::json!([]),
-        Value::Flag(flag) => (*flag).into(),
+        Value::Flag(Some(flag)) => (*flag).into(),
+        Value::Flag(None) => serde_json::json!({}),
     }
 }
 
@@ -57,6 +58,7 @@ fn from_json(value: &serde_json::Value) -> Value {
         serde_json::Value::Number(number) => Value::Number(number.as_i64()),
         serde_json::Value::String(text) => Value::Text(Some(text.clone())),
         serde_json::Value::Array(_) => Value::Number(None),
+        serde_json::Value::Object(_) => Value::Flag(None),
         _ => Value::Text(None),
     }
 }
