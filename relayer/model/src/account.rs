@@ -42,7 +42,7 @@ pub struct Account {
     pub allowlist_entries: u64,
     pub duplicates: DuplicateRule,
     pub approvals: ApprovalRule,
-    /// Whether its payments ask the service to create the token accounts of wallets without one.
+    /// The default of `create_token_account` for its payments.
     pub create_token_accounts: bool,
     pub provisioning: Provisioning,
     pub created_at: Timestamp,
@@ -386,7 +386,7 @@ pub struct AccountChange {
     #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub approvals: Option<ApprovalRule>,
-    /// Whether its payments ask for `create_token_account` where they do not say.
+    /// The default of `create_token_account` for its payments.
     #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
     pub create_token_accounts: Option<bool>,

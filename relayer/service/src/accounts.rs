@@ -61,7 +61,7 @@ pub struct AccountView {
     pub budget: Option<BudgetId>,
     /// How this process saw it last, where the chain does not answer now.
     pub seen: Option<Arc<SeenAccount>>,
-    /// Of an account that was just created: the rules of its policy that can never match.
+    /// Rules of the policy that can never match. Looked for when the account is created.
     pub warnings: Option<Vec<Warning>>,
 }
 

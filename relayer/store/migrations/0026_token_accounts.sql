@@ -3,7 +3,7 @@
 
 CREATE TABLE token_account_creations (
     operator_id      TEXT COLLATE "binary" NOT NULL REFERENCES operators (operator_id),
-    -- Whose payment it was for.
+    -- The paying account.
     account_id       TEXT COLLATE "binary" NOT NULL,
     wallet           TEXT COLLATE "binary" NOT NULL CHECK (length(wallet) BETWEEN 32 AND 44),
     idempotency_key  TEXT COLLATE "binary" NOT NULL,
@@ -15,5 +15,5 @@ CREATE TABLE token_account_creations (
 
 CREATE INDEX token_account_creations_old ON token_account_creations (created_at);
 
--- Whether payments of the account ask for it, where the request does not say.
+-- The default for payments of the account.
 ALTER TABLE accounts ADD COLUMN create_token_accounts BOOLEAN NOT NULL DEFAULT FALSE;

@@ -13,9 +13,9 @@ CREATE TABLE action_transactions (
     is_step                 BOOLEAN NOT NULL,
     -- A pause or a halt that landed, and that a fork may still drop. Then it is sent again.
     stop                    TEXT COLLATE "binary" CHECK (stop IN ('pause', 'halt')),
-    -- What it stops. NULL: every account of the operator.
+    -- The account that it stops. NULL: every account of the operator.
     account_id              TEXT COLLATE "binary",
-    -- When it was sent. Of a stop, when it landed.
+    -- When it was sent; for a stop, when it landed.
     sent_at                 TEXT COLLATE "binary" NOT NULL CHECK (length(sent_at) = 27),
     FOREIGN KEY (operator_id, account_id) REFERENCES accounts (operator_id, account_id),
     CHECK (stop IS NOT NULL OR action_id IS NOT NULL AND last_valid_block_height IS NOT NULL)

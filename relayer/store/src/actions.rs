@@ -10,8 +10,8 @@ use super::row::{Record, Row, row};
 use super::stored::Below;
 use super::{Actions, StoreError, Transaction};
 use purser_model::{
-    Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, OperatorId,
-    SentTransaction, Timestamp, WebhookId,
+    Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, Network,
+    OperatorId, SentTransaction, Timestamp, WebhookId,
 };
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name,
@@ -177,19 +177,22 @@ impl Actions {
         .await
     }
 
-    /// For a worker: up to `rows_max` open actions of every operator that sent nothing since `sent_before`, the oldest first. Not those of
+    /// For a worker: up to `rows_max` open actions on this network that sent nothing since `sent_before`, the oldest first. Not those of
     /// pauses and halts that landed: see `list_stops`.
     pub async fn list_open_actions(
         &self,
+        network: Network,
         sent_before: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(OperatorId, ActionId)>, StoreError> {
         sql! {
-            "SELECT operator_id, action_id FROM action_transactions
-             WHERE action_id IS NOT NULL
-             GROUP BY operator_id, action_id HAVING MAX(sent_at) < {sent_before} AND COUNT(stop) = 0
-             ORDER BY action_id LIMIT {rows_max}",
-            sent_before, rows_max
+            "SELECT sent.operator_id, sent.action_id FROM action_transactions AS sent
+             JOIN operators ON operators.operator_id = sent.operator_id
+             WHERE sent.action_id IS NOT NULL AND operators.network = {network}
+             GROUP BY sent.operator_id, sent.action_id
+             HAVING MAX(sent.sent_at) < {sent_before} AND COUNT(sent.stop) = 0
+             ORDER BY sent.action_id LIMIT {rows_max}",
+            network, sent_before, rows_max
         }
         .fetch_all(self.lister())
         .await

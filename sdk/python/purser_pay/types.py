@@ -26,7 +26,7 @@ class Account:
     balance_usdc: Decimal
     """USDC as a decimal string with six fractional digits."""
     create_token_accounts: bool
-    """Whether its payments ask for `create_token_account` where they do not say."""
+    """The default of `create_token_account` for its payments."""
     created_at: datetime
     """ISO 8601 with an offset; answers are in UTC, with six digits of a second."""
     duplicates: str
@@ -56,7 +56,9 @@ class Account:
     policy: Policy | None = None
     """Operators see the policy, unless the chain does not answer; agents see their limits."""
     warnings: list[RuleWarning] | None = None
-    """Of an account that was just created: the rules of its policy that can never match. They hold all the same."""
+    """Rules of the policy that can never match, in the answer that creates the account. They are in force all the
+    same.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +327,7 @@ class ErrorBody:
     param: str | None = None
     """What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole."""
     rent_lamports: int | None = None
-    """Of a wallet without a USDC token account: what creating one costs in rent."""
+    """The rent of a USDC token account, if the wallet has none."""
     retry_at: datetime | None = None
     """When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid."""
     retryable: bool | None = None
@@ -582,8 +584,8 @@ class Preview:
     message: str | None = None
     """A sentence for people. Its wording may change: decide by codes, never by it."""
     rent_lamports: int | None = None
-    """Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the
-    service would create it first and pay that; from then on the rent belongs to the payee.
+    """The rent of a USDC token account, if the wallet has none. An allowed payment has the service create it first
+    and pay this rent, which then belongs to the payee.
     """
     retry_at: datetime | None = None
     """When the rolling window has room for the amount, if nothing else is spent."""

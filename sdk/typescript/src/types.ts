@@ -12,7 +12,7 @@ export interface Account {
   balance_as_of: Timestamp;
   /** USDC as a decimal string with six fractional digits. */
   balance_usdc: Usdc;
-  /** Whether its payments ask for `create_token_account` where they do not say. */
+  /** The default of `create_token_account` for its payments. */
   create_token_accounts: boolean;
   /** ISO 8601 with an offset; answers are in UTC, with six digits of a second. */
   created_at: Timestamp;
@@ -42,7 +42,9 @@ export interface Account {
   last_seen?: AccountLastSeen;
   /** Operators see the policy, unless the chain does not answer; agents see their limits. */
   policy?: Policy;
-  /** Of an account that was just created: the rules of its policy that can never match. They hold all the same. */
+  /**
+   * Rules of the policy that can never match, in the answer that creates the account. They are in force all the same.
+   */
   warnings?: RuleWarning[];
 }
 
@@ -514,7 +516,7 @@ export interface ErrorBody {
   checks?: Check[];
   /** What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole. */
   param?: string;
-  /** Of a wallet without a USDC token account: what creating one costs in rent. */
+  /** The rent of a USDC token account, if the wallet has none. */
   rent_lamports?: number;
   /** When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid. */
   retry_at?: Timestamp;
@@ -952,8 +954,8 @@ export interface Preview {
   /** A sentence for people. Its wording may change: decide by codes, never by it. */
   message?: Message;
   /**
-   * Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the
-   * service would create it first and pay that; from then on the rent belongs to the payee.
+   * The rent of a USDC token account, if the wallet has none. An allowed payment has the service create it first and
+   * pay this rent, which then belongs to the payee.
    */
   rent_lamports?: number;
   /** When the rolling window has room for the amount, if nothing else is spent. */

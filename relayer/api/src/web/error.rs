@@ -145,7 +145,7 @@ pub(crate) struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     approvable: Option<bool>,
-    /// Of a wallet without a USDC token account: what creating one costs in rent.
+    /// The rent of a USDC token account, if the wallet has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rent_lamports: Option<u64>,

@@ -207,7 +207,7 @@ pub fn destination(
     token_account(usdc_mint, &account.data).unwrap_or(Destination::NotTokenAccount)
 }
 
-/// Whether a key can own this address, as a wallet's; others are derived by programs, such as vaults and agents' accounts.
+/// Whether the address can be a wallet's. Programs derive addresses off the curve for vaults and agents' accounts.
 pub fn is_on_curve(address: &Address) -> bool {
     to_pubkey(address).is_on_curve()
 }

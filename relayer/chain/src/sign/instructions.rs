@@ -96,7 +96,7 @@ const HALT_UNITS: u32 = 20_000;
 const OPEN_DRAFT_UNITS: u32 = 70_000;
 const WRITE_DRAFT_UNITS: u32 = 60_000;
 const CLOSE_DRAFT_UNITS: u32 = 20_000;
-/// The token account's own address may take some searching.
+/// The program searches for the address of the token account, which takes more for some wallets.
 const CREATE_TOKEN_ACCOUNT_UNITS: u32 = 60_000;
 
 /// The most that facilitators accept: units, and micro-lamports per unit.
@@ -106,7 +106,6 @@ const FACILITATED_PRICE_MAX: u64 = 50_000;
 const CHECKED_UNITS: u32 = 1_000;
 const MEMO_UNITS: u32 = 10_000;
 const MEMO_UNITS_PER_BYTE: u32 = 500;
-const ASSOCIATED_TOKEN_PROGRAM: Pubkey = solana_sdk::pubkey!("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL");
 const MEMO_PROGRAM: Pubkey = solana_sdk::pubkey!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
 /// Builds calls for one deployment of the program.
@@ -235,7 +234,6 @@ impl Instructions {
         Call::new(self.0.void_grants(at), CLOSE_GRANT_UNITS).stopping()
     }
 
-    /// A public text that the authority signs.
     /// Creates the wallet's associated USDC token account, unless it is there.
     pub fn create_token_account(&self, payer: Pubkey, wallet: Pubkey) -> Call {
         const IDEMPOTENT: u8 = 1;
@@ -247,10 +245,12 @@ impl Instructions {
             AccountMeta::new_readonly(SYSTEM_PROGRAM, false),
             AccountMeta::new_readonly(TOKEN_PROGRAM, false),
         ];
-        let create = Instruction { program_id: ASSOCIATED_TOKEN_PROGRAM, accounts, data: vec![IDEMPOTENT] };
+        let program_id = anchor_spl::associated_token::ID;
+        let create = Instruction { program_id, accounts, data: vec![IDEMPOTENT] };
         Call::new(create, CREATE_TOKEN_ACCOUNT_UNITS).with_rent(rent(TOKEN_ACCOUNT_BYTES))
     }
 
+    /// A public text that the authority signs.
     pub fn memo(&self, authority: Pubkey, memo: &str) -> Call {
         let signer = AccountMeta::new_readonly(authority, true);
         let said = Instruction { program_id: MEMO_PROGRAM, accounts: vec![signer], data: memo.into() };

@@ -101,7 +101,7 @@ impl ProvisionChain for SolanaChain {
     async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
         let wallet = to_pubkey(wallet);
         let creates = |signer: &dyn Signer| self.instructions.create_token_account(address(signer), wallet);
-        // What is left pays the fees of transfers.
+        // The rest has to pay the fees of transfers.
         let can_pay = |signer: &&Arc<dyn Signer>| {
             let call = creates(&***signer);
             let costs =

@@ -6,37 +6,43 @@ use std::time::Duration;
 use crate::error::from_chain;
 use crate::{Inside, ServiceError};
 use purser_chain::SentEnd;
-use purser_model::{ActionId, ActionOutcome, OperatorId, SentTransaction, Timestamp};
+use purser_model::{ActionId, ActionOutcome, Network, OperatorId, SentTransaction, Timestamp};
 
 /// The process that sent a younger transaction may still follow it.
 const FOLLOWED_FOR: Duration = Duration::from_secs(180);
 /// Nodes may have deleted older transactions: one that they do not know may have landed.
 const REMEMBERED_FOR: Duration = Duration::from_secs(6 * 3_600);
-/// Actions looked at in one pass.
+/// Actions of a network looked at in one pass.
 const ACTIONS_MAX: u32 = 100;
 
-/// One pass over the open actions of every process. An action whose network does not answer is left for the next pass.
+/// One pass over the open actions of every process. Those of a network that does not answer are left for the next pass.
 pub(super) async fn look(inside: &Inside) -> Result<(), ServiceError> {
     let sent_before = inside.ambient.now().before(FOLLOWED_FOR);
     let mut looked = Ok(());
-    for (operator_id, action_id) in inside.store.actions.list_open_actions(sent_before, ACTIONS_MAX).await? {
-        looked = looked.and(look_at(inside, operator_id, action_id).await);
+    for network in inside.chains.networks() {
+        looked = looked.and(look_on(inside, network, sent_before).await);
     }
     looked
 }
 
-async fn look_at(inside: &Inside, operator_id: OperatorId, action_id: ActionId) -> Result<(), ServiceError> {
+async fn look_on(inside: &Inside, network: Network, sent_before: Timestamp) -> Result<(), ServiceError> {
+    for open in inside.store.actions.list_open_actions(network, sent_before, ACTIONS_MAX).await? {
+        look_at(inside, network, open).await?;
+    }
+    Ok(())
+}
+
+async fn look_at(
+    inside: &Inside,
+    network: Network,
+    (operator_id, action_id): (OperatorId, ActionId),
+) -> Result<(), ServiceError> {
     let (actions, now) = (&inside.store.actions, inside.ambient.now());
-    let Some(operator) = inside.store.operators.find_operator(operator_id).await? else { return Ok(()) };
     let sent = actions.list_action_transactions(action_id).await?;
     let Some(newest) = sent.iter().map(|sent| sent.sent_at).max() else { return Ok(()) };
-    // A key's network may not be configured any more.
-    if !inside.chains.networks().contains(&operator.network) {
-        return Ok(());
-    }
-    let chain = &inside.chains.get(operator.network)?.chain;
+    let chain = &inside.chains.get(network)?.chain;
     let ends = chain.ends_of(&sent, newest.until(now)).await;
-    let ends = ends.map_err(|error| from_chain(operator.network, &error, true))?;
+    let ends = ends.map_err(|error| from_chain(network, &error, true))?;
     let Some((outcome, signature)) = outcome_of(&sent, &ends, now) else { return Ok(()) };
     let looked_up: Vec<String> = sent.iter().map(|sent| sent.signature.clone()).collect();
     if actions.mark_action_found((operator_id, action_id), outcome, signature, &looked_up, now).await? {

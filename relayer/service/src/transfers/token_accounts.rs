@@ -19,7 +19,7 @@ const LEASE: Duration = Duration::from_secs(30);
 /// How often to check what another request or relayer creates.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
 
-/// What a payment to a wallet lacks.
+/// The reason that a payment to a wallet cannot be made yet.
 enum Lacks {
     /// Its token account alone.
     TokenAccount,
@@ -116,7 +116,7 @@ impl Transfers {
                 tracing::info!(%account_id, %wallet, "the service created the token account of a payee");
                 Ok(())
             }
-            // What is there instead, the decision about the payment sees.
+            // Something else is at the address. The decision about the payment sees it.
             Err(ChainError::Rejected { .. }) => {
                 tracing::warn!(%account_id, %wallet, "the chain refused the token account of a payee");
                 Ok(())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ACTIONS_MAX, Relayer};
 use purser_chain::{ChainError, SentEnd};
-use purser_model::{Action, OperatorId, PlainKey, SentTransaction, Timestamp};
+use purser_model::{Action, Network, OperatorId, PlainKey, SentTransaction, Timestamp};
 use purser_service::{Ambient, ServiceError};
 
 impl Relayer {
@@ -124,7 +124,7 @@ impl Interrupted {
         self.relayer.services.look_at_open_actions().await.expect("looked");
     }
 
-    /// What is said of the action in list and file: how it ended, and its transaction.
+    /// The action in list and file: how it ended, and its transaction.
     async fn said(&self, action: &Action) -> (Value, Value) {
         let listed = self.relayer.recorded().await;
         let id = action.id.to_string();
@@ -208,7 +208,7 @@ async fn change_has_its_transaction_on_record_until_it_is_known_how_it_ended() {
         let actions = &relayer.store.actions;
         let later = Ambient::SYSTEM.now().after(Duration::from_secs(1));
         let mut open = Vec::new();
-        for (_, action) in actions.list_open_actions(later, 10).await.expect("read") {
+        for (_, action) in actions.list_open_actions(Network::Test, later, 10).await.expect("read") {
             let sent = actions.list_action_transactions(action).await.expect("read");
             open.extend(sent.into_iter().map(|sent| (action.to_string(), sent.signature)));
         }

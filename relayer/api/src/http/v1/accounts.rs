@@ -53,10 +53,10 @@ pub struct AccountResponse {
     tags: Tags,
     duplicates: DuplicateRule,
     approvals: ApprovalRule,
-    /// Whether its payments ask for `create_token_account` where they do not say.
+    /// The default of `create_token_account` for its payments.
     create_token_accounts: bool,
     created_at: Timestamp,
-    /// Of an account that was just created: the rules of its policy that can never match. They hold all the same.
+    /// Rules of the policy that can never match, in the answer that creates the account. They are in force all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, max_items = 8)]
     warnings: Option<Vec<WarningBody>>,

@@ -50,8 +50,8 @@ pub struct CreateTransferBody {
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
     approval: Option<String>,
-    /// Whether the service creates the USDC token account of a wallet that has none, where it would pay the payment then and its quotas
-    /// allow it. The account's `create_token_accounts` holds where this is left out. The rent belongs to the payee from then on.
+    /// Lets the service create the USDC token account of a wallet that has none, if it can pay afterwards and its quotas allow it. The
+    /// default is the account's `create_token_accounts`. The rent then belongs to the payee.
     create_token_account: Option<bool>,
 }
 
@@ -194,8 +194,8 @@ pub struct PreviewResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     retry_at: Option<Timestamp>,
-    /// Of a wallet without a USDC token account: what creating one costs in rent. Where the payment is allowed, the service would create it
-    /// first and pay that; from then on the rent belongs to the payee.
+    /// The rent of a USDC token account, if the wallet has none. An allowed payment has the service create it first and pay this rent,
+    /// which then belongs to the payee.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     rent_lamports: Option<u64>,

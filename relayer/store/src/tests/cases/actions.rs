@@ -83,7 +83,7 @@ async fn action_is_open_while_its_transactions_are_on_record_and_ends_once() {
         }
     }
     let open = async |before| {
-        let open = actions.list_open_actions(at(before), 100).await.expect("read");
+        let open = actions.list_open_actions(Network::Test, at(before), 100).await.expect("read");
         open.into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
     assert!(open(10).await.is_empty(), "they sent something this second");
@@ -148,7 +148,7 @@ async fn action_that_stopped_something_stays_open_until_its_stop_is_final() {
     let pause =
         Stop { action_id: None, what, tx_signature: "pause".to_owned(), landed_at: at(12), ..halt.clone() };
     actions.insert_stop(&pause).await.expect("inserted");
-    let open = actions.list_open_actions(at(100), 10).await.expect("read");
+    let open = actions.list_open_actions(Network::Test, at(100), 10).await.expect("read");
     assert!(open.is_empty(), "a stop is followed, and not looked up");
 
     let done =
