@@ -159,7 +159,7 @@ test("money is never a float", async () => {
 
 test("limits of a policy are exact, and metadata stays as it is", async () => {
   const texts = ["account_id", "approvals", "duplicates", "solana_address", "status", "usdc_token_account"];
-  const rest = { ...Object.fromEntries(texts.map((name) => [name, ""])), halted: null, tags: [], balance_usdc: "1.000000" };
+  const rest = { ...Object.fromEntries(texts.map((name) => [name, ""])), create_token_accounts: false, halted: null, tags: [], balance_usdc: "1.000000" };
   const times = { balance_as_of: SETTLED.created_at, created_at: SETTLED.created_at };
   const body = `{"name":"\\"max_daily_spend\\":1","metadata":{"max_daily_spend":5.5,"deep":{"max_daily_spend":1}},
     "policy":{"max_single_transfer": 12345678901234.567891,"max_daily_spend":25,"require_memo":false,"paused":false,
