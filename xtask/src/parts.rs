@@ -46,7 +46,7 @@ impl Part {
 
 impl Workspace {
     pub fn build_relayer(&self) -> Result<()> {
-        build("the relayer", "about half an hour on two cores", &mut self.relayer_cargo()).map(drop)
+        build("the relayer", "about 5 minutes", &mut self.relayer_cargo()).map(drop)
     }
 
     /// Builds the crash runs, and the relayer that can die at a chosen step (see `core/src/crash_point.rs`).
