@@ -220,8 +220,8 @@ shift 5
 exec purser $(echo "$@" | sed "s#$there#$here#g")
 "#;
 
-/// The commands that set up the live network, each on one line.
-fn going_live(text: &str) -> Vec<String> {
+/// The commands of a text, each on one line.
+fn commands_in(text: &str) -> Vec<String> {
     let mut commands = vec![String::new()];
     for line in text.lines().map(|line| line.trim_start_matches('#').trim()) {
         let command = commands.last_mut().expect("there is one");
@@ -233,11 +233,28 @@ fn going_live(text: &str) -> Vec<String> {
             }
         }
     }
-    let is_live = |command: &String| {
-        command.contains("--network live")
-            && ["init", "operator create"].iter().any(|word| command.contains(word))
-    };
-    commands.into_iter().filter(is_live).collect()
+    commands
+}
+
+/// The commands of all that a reader may type, with their files.
+fn commands_of_examples() -> Vec<(PathBuf, String)> {
+    let mut commands = Vec::new();
+    let mut places = ["deploy", "docs", "migrations", "sdk", "README.md"].map(|name| workspace().join(name)).to_vec();
+    while let Some(place) = places.pop() {
+        if place.is_dir() {
+            let entries = fs::read_dir(place).expect("it is there");
+            places.extend(entries.map(|entry| entry.expect("readable").path()));
+        } else if let Ok(text) = fs::read_to_string(&place) {
+            commands.extend(commands_in(&text).into_iter().map(|command| (place.clone(), command)));
+        }
+    }
+    commands
+}
+
+/// Whether a command sets up the live network.
+fn goes_live(command: &str) -> bool {
+    command.contains("--network live")
+        && ["init", "operator create"].iter().any(|word| command.contains(word))
 }
 
 fn names_guardian(command: &str) -> bool {
@@ -249,24 +266,49 @@ fn names_guardian(command: &str) -> bool {
 fn no_example_goes_live_without_a_guardian() {
     let bad = "#   purser init a --network live \\\n#     --guardian none\n";
     for text in [bad, "purser init a --network live\n", "purser init a --network live --guardian=none"] {
-        let commands = going_live(text);
-        assert!(commands.len() == 1 && !names_guardian(&commands[0]), "{commands:?}");
+        let commands = commands_in(text);
+        assert!(commands.iter().any(|command| goes_live(command) && !names_guardian(command)), "{commands:?}");
     }
-    let mut commands = Vec::new();
-    let mut folders = vec![workspace().join("deploy"), workspace().join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("it is there") {
-            let path = entry.expect("readable").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if let Ok(text) = fs::read_to_string(&path) {
-                commands.extend(going_live(&text).into_iter().map(|command| (path.clone(), command)));
-            }
-        }
+    let commands = commands_of_examples();
+    let live: Vec<_> = commands.iter().filter(|(_, command)| goes_live(command)).collect();
+    assert!(live.iter().any(|(file, _)| file.ends_with("purser.service")), "{live:?}");
+    for (file, command) in live {
+        assert!(names_guardian(command), "{}: {command}", file.display());
     }
-    assert!(commands.iter().any(|(file, _)| file.ends_with("purser.service")), "{commands:?}");
-    for (file, command) in commands {
-        assert!(names_guardian(&command), "{}: {command}", file.display());
+}
+
+/// Whether a command creates an account, over REST or with the operator's wallet.
+fn creates_account(command: &str) -> bool {
+    let over_rest = command.contains("$PURSER_URL/accounts\"") && command.contains(" -d ");
+    over_rest || command.contains("run account-create")
+}
+
+fn limits_it(command: &str) -> bool {
+    let rules = [
+        "\"max_single_transfer\"",
+        "\"max_daily_spend\"",
+        "\"allowed_counterparties\"",
+        "--max-single-transfer ",
+        "--max-daily-spend ",
+        "--allow ",
+    ];
+    rules.iter().any(|rule| command.contains(rule))
+}
+
+#[test]
+fn no_example_creates_an_account_without_a_limit() {
+    let over_rest = "curl \"$PURSER_URL/accounts\" -H \"Authorization: x\" \\\n  -d '{\"name\": \"Ada\"}'\n";
+    for text in [over_rest, "anchor run account-create -- --yes\n"] {
+        let commands = commands_in(text);
+        assert!(commands.iter().any(|command| creates_account(command) && !limits_it(command)), "{commands:?}");
+    }
+    let commands = commands_of_examples();
+    let creating: Vec<_> = commands.iter().filter(|(_, command)| creates_account(command)).collect();
+    for page in ["docs/build/api.md", "docs/run/set-up.md", "docs/run/own-wallet.md", "migrations/README.md"] {
+        assert!(creating.iter().any(|(file, _)| file.ends_with(page)), "{page}: {creating:?}");
+    }
+    for (file, command) in creating {
+        assert!(limits_it(command), "{}: {command}", file.display());
     }
 }
 
