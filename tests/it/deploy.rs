@@ -239,7 +239,8 @@ fn commands_in(text: &str) -> Vec<String> {
 /// The commands of all that a reader may type, with their files.
 fn commands_of_examples() -> Vec<(PathBuf, String)> {
     let mut commands = Vec::new();
-    let mut places = ["deploy", "docs", "migrations", "sdk", "README.md"].map(|name| workspace().join(name)).to_vec();
+    let mut places =
+        ["deploy", "docs", "migrations", "sdk", "README.md"].map(|name| workspace().join(name)).to_vec();
     while let Some(place) = places.pop() {
         if place.is_dir() {
             let entries = fs::read_dir(place).expect("it is there");
@@ -267,7 +268,10 @@ fn no_example_goes_live_without_a_guardian() {
     let bad = "#   purser init a --network live \\\n#     --guardian none\n";
     for text in [bad, "purser init a --network live\n", "purser init a --network live --guardian=none"] {
         let commands = commands_in(text);
-        assert!(commands.iter().any(|command| goes_live(command) && !names_guardian(command)), "{commands:?}");
+        assert!(
+            commands.iter().any(|command| goes_live(command) && !names_guardian(command)),
+            "{commands:?}"
+        );
     }
     let commands = commands_of_examples();
     let live: Vec<_> = commands.iter().filter(|(_, command)| goes_live(command)).collect();
@@ -300,11 +304,15 @@ fn no_example_creates_an_account_without_a_limit() {
     let over_rest = "curl \"$PURSER_URL/accounts\" -H \"Authorization: x\" \\\n  -d '{\"name\": \"Ada\"}'\n";
     for text in [over_rest, "anchor run account-create -- --yes\n"] {
         let commands = commands_in(text);
-        assert!(commands.iter().any(|command| creates_account(command) && !limits_it(command)), "{commands:?}");
+        assert!(
+            commands.iter().any(|command| creates_account(command) && !limits_it(command)),
+            "{commands:?}"
+        );
     }
     let commands = commands_of_examples();
     let creating: Vec<_> = commands.iter().filter(|(_, command)| creates_account(command)).collect();
-    for page in ["docs/build/api.md", "docs/run/set-up.md", "docs/run/own-wallet.md", "migrations/README.md"] {
+    for page in ["docs/build/api.md", "docs/run/set-up.md", "docs/run/own-wallet.md", "migrations/README.md"]
+    {
         assert!(creating.iter().any(|(file, _)| file.ends_with(page)), "{page}: {creating:?}");
     }
     for (file, command) in creating {

@@ -214,11 +214,13 @@ impl TestSetup<'_> {
     fn run_all(&self, programs: &[TestProgram]) -> Result<Vec<(String, Outcome)>> {
         let (black_box, others): (Vec<_>, Vec<_>) =
             programs.iter().partition(|program| program.source.ends_with(BLACK_BOX));
-        let run = |programs: Vec<&TestProgram>| programs.into_iter().map(|program| self.run(program)).collect();
+        let run =
+            |programs: Vec<&TestProgram>| programs.into_iter().map(|program| self.run(program)).collect();
         thread::scope(|scope| {
             let others = scope.spawn(|| run(others));
             let black_box: Result<Vec<_>> = run(black_box);
-            let others: Result<Vec<_>> = others.join().map_err(|_| anyhow!("a thread that runs tests panicked"))?;
+            let others: Result<Vec<_>> =
+                others.join().map_err(|_| anyhow!("a thread that runs tests panicked"))?;
             Ok([others?, black_box?].concat())
         })
     }
