@@ -3,17 +3,14 @@
 use anchor_lang::prelude::Pubkey;
 use purser::state::PolicyDraft;
 use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
-use purser_policy::{Address, Limit, PolicyOver, UsdcAmount};
+use purser_policy::Address;
 /// A whole policy, and who may be paid by it.
 pub use purser_policy::{AllowedRecipients as OwnedAllowlist, SpendingPolicy as OnChainPolicy, owned};
 
 /// The arguments of `create_agent` and `set_policy`.
 pub fn args_of(policy: &OnChainPolicy) -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: micros(policy.max_single_transfer),
-        max_daily_spend: micros(policy.max_daily_spend),
-        require_memo: policy.require_memo,
-        paused: policy.paused,
+        rules: policy.into(),
         allowlist: match &policy.allowlist {
             OwnedAllowlist::Anyone => AllowlistArg::Anyone,
             OwnedAllowlist::Only { wallets, token_accounts } => {
@@ -25,19 +22,12 @@ pub fn args_of(policy: &OnChainPolicy) -> PolicyArgs {
 
 /// What [`args_of`] was made of.
 pub fn policy_of(args: PolicyArgs) -> OnChainPolicy {
-    PolicyOver {
-        max_single_transfer: limit(args.max_single_transfer),
-        max_daily_spend: limit(args.max_daily_spend),
-        require_memo: args.require_memo,
-        paused: args.paused,
-        allowlist: match args.allowlist {
-            AllowlistArg::Anyone => OwnedAllowlist::Anyone,
-            AllowlistArg::Only { wallets, token_accounts } => OwnedAllowlist::Only {
-                wallets: addresses(&wallets),
-                token_accounts: addresses(&token_accounts),
-            },
-        },
-    }
+    args.rules.over(match args.allowlist {
+        AllowlistArg::Anyone => OwnedAllowlist::Anyone,
+        AllowlistArg::Only { wallets, token_accounts } => {
+            OwnedAllowlist::Only { wallets: addresses(&wallets), token_accounts: addresses(&token_accounts) }
+        }
+    })
 }
 
 /// A policy that goes through a draft: for one agent, against one version of its policy.
@@ -64,13 +54,7 @@ impl Proposal {
                 }
             }
         };
-        let policy = PolicyOver {
-            max_single_transfer: limit(args.max_single_transfer),
-            max_daily_spend: limit(args.max_daily_spend),
-            require_memo: args.require_memo,
-            paused: args.paused,
-            allowlist,
-        };
+        let policy = args.rules.over(allowlist);
         let proposal = Self { agent, expected_version: args.expected_version, policy };
         (proposal.hash() == args.hash).then_some(proposal)
     }
@@ -96,10 +80,7 @@ impl Proposal {
         DraftArgs {
             hash: self.hash(),
             expected_version: self.expected_version,
-            max_single_transfer: micros(policy.max_single_transfer),
-            max_daily_spend: micros(policy.max_daily_spend),
-            require_memo: policy.require_memo,
-            paused: policy.paused,
+            rules: policy.into(),
             entries: match &policy.allowlist {
                 OwnedAllowlist::Anyone => None,
                 // More entries than fit u16 are more than the program accepts.
@@ -112,19 +93,8 @@ impl Proposal {
     }
 }
 
-fn micros(limit: Limit) -> Option<u64> {
-    match limit {
-        Limit::Unlimited => None,
-        Limit::AtMost(amount) => Some(amount.micros()),
-    }
-}
-
 fn keys(entries: &[Address]) -> Vec<Pubkey> {
     entries.iter().copied().map(Pubkey::new_from_array).collect()
-}
-
-fn limit(micros: Option<u64>) -> Limit {
-    micros.map_or(Limit::Unlimited, |micros| Limit::AtMost(UsdcAmount::from_micros(micros)))
 }
 
 fn addresses(entries: &[Pubkey]) -> Vec<Address> {
@@ -133,12 +103,14 @@ fn addresses(entries: &[Pubkey]) -> Vec<Address> {
 
 #[cfg(test)]
 mod tests {
+    use purser_policy::Limit;
+
     use super::*;
 
     #[test]
     fn a_policy_comes_back_from_its_instructions() {
         let allowlist = OwnedAllowlist::only(vec![[2; 32], [1; 32]], vec![[3; 32]]);
-        let daily = Limit::AtMost(UsdcAmount::from_micros(7));
+        let daily = Limit::of_micros(Some(7));
         for allowlist in [OwnedAllowlist::Anyone, OwnedAllowlist::only(vec![], vec![]), allowlist] {
             let policy = OnChainPolicy {
                 max_daily_spend: daily,

@@ -14,6 +14,23 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// At most so many micro-USDC; `None` is no limit.
+    #[inline(always)]
+    pub const fn of_micros(micros: Option<u64>) -> Self {
+        match micros {
+            None => Self::Unlimited,
+            Some(micros) => Self::AtMost(UsdcAmount::from_micros(micros)),
+        }
+    }
+
+    /// What it was made of by [`Limit::of_micros`].
+    pub const fn micros(self) -> Option<u64> {
+        match self {
+            Self::Unlimited => None,
+            Self::AtMost(amount) => Some(amount.micros()),
+        }
+    }
+
     fn is_above(self, other: Self) -> bool {
         match (self, other) {
             (_, Self::Unlimited) => false,

@@ -110,15 +110,14 @@ impl TestChain {
     }
 
     pub(super) fn policy_set(&self, policy: &OnChainPolicy, key: &Keypair) -> Vec<u8> {
-        let PolicyArgs { max_single_transfer, max_daily_spend, require_memo, paused, allowlist } =
-            args_of(policy);
+        let PolicyArgs { rules, allowlist } = args_of(policy);
         let allowlist = match allowlist {
             AllowlistArg::Anyone => AllowlistRecord::Anyone,
             AllowlistArg::Only { wallets, token_accounts } => {
                 AllowlistRecord::Only { wallets, token_accounts }
             }
         };
-        let policy = PolicyRecord { max_single_transfer, max_daily_spend, require_memo, paused, allowlist };
+        let policy = PolicyRecord { rules, allowlist };
         let (operator, agent) = (self.operator, self.agent);
         let policy_version = self.agent_state.policy_version;
         PolicySet { operator, agent, policy_version, policy, signer: key.pubkey() }.data()

@@ -6,9 +6,9 @@
 use anchor_lang::prelude::*;
 use anchor_lang::solana_program::log::sol_log_data;
 use core::mem::MaybeUninit;
-use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+use purser_policy::{Address, Allowlist, Policy};
 
-use crate::state::{Bounds, BudgetCaps, GrantTerms, OpenedBy, Operator, Role};
+use crate::state::{Bounds, BudgetCaps, GrantTerms, OpenedBy, Operator, Role, Rules};
 
 #[event]
 pub struct OperatorCreated {
@@ -68,10 +68,7 @@ pub struct AgentCreated {
 /// A whole policy as an event can carry it.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
 pub struct PolicyRecord {
-    pub max_single_transfer: Option<u64>,
-    pub max_daily_spend: Option<u64>,
-    pub require_memo: bool,
-    pub paused: bool,
+    pub rules: Rules,
     pub allowlist: AllowlistRecord,
 }
 
@@ -92,11 +89,7 @@ pub enum AllowlistRecord {
 
 impl PolicyRecord {
     /// `draft`: the hash of the draft that the entries were written to.
-    pub(crate) fn new(policy: &Policy, draft: Option<[u8; 32]>) -> Self {
-        let micros = |limit| match limit {
-            Limit::Unlimited => None,
-            Limit::AtMost(amount) => Some(UsdcAmount::micros(amount)),
-        };
+    pub fn new(policy: &Policy, draft: Option<[u8; 32]>) -> Self {
         let (wallets, token_accounts) = policy.allowlist.entries();
         let keys = |entries: &[Address]| entries.iter().copied().map(Pubkey::new_from_array).collect();
         let allowlist = match (policy.allowlist, draft) {
@@ -110,13 +103,7 @@ impl PolicyRecord {
                 hash,
             },
         };
-        Self {
-            max_single_transfer: micros(policy.max_single_transfer),
-            max_daily_spend: micros(policy.max_daily_spend),
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-            allowlist,
-        }
+        Self { rules: policy.into(), allowlist }
     }
 }
 

@@ -25,7 +25,7 @@ pub mod state;
 pub mod token_account;
 
 pub use instructions::*;
-pub use state::{Bounds, BudgetCaps, GrantPayee, GrantTerms, OpenedBy};
+pub use state::{Bounds, BudgetCaps, GrantPayee, GrantTerms, OpenedBy, Rules};
 
 declare_id!("PujGKaV9Hdg61jtnWf7vFc2ptse8aFEuEAqr81Gv1rx");
 

@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::PolicySet;
 use purser::state::{Agent, PolicyDraft};
-use purser::{AllowlistArg, PolicyArgs};
+use purser::{AllowlistArg, PolicyArgs, Rules};
 
 use crate::support::{
     address, agent, any_signer, assert_policy, attack, draft, keys, many_keys, only, open_policy, operator,
@@ -16,7 +16,11 @@ use crate::support::{
 fn policy(wallets: usize, token_accounts: usize) -> PolicyArgs {
     let token_accounts = &many_keys(token_accounts + 1)[..token_accounts];
     let allowlist = only(&many_keys(wallets.max(1))[..wallets], token_accounts);
-    PolicyArgs { max_daily_spend: Some(9_000_000), allowlist, ..open_policy() }
+    PolicyArgs {
+        rules: Rules { max_daily_spend: Some(9_000_000), ..Rules::OPEN },
+        allowlist,
+        ..open_policy()
+    }
 }
 
 #[test]
@@ -79,7 +83,11 @@ fn an_agent_with_256_entries_pays_those_and_nobody_else_and_can_shrink_again() {
 
 #[test]
 fn a_short_or_empty_list_or_none_is_as_good() {
-    let of = |allowlist| PolicyArgs { allowlist, require_memo: true, ..open_policy() };
+    let of = |allowlist| PolicyArgs {
+        allowlist,
+        rules: Rules { require_memo: true, ..Rules::OPEN },
+        ..open_policy()
+    };
     for policy in
         [of(AllowlistArg::Anyone), of(only(&[], &[])), of(only(&keys(1), &[])), of(only(&keys(1), &keys(2)))]
     {
@@ -149,7 +157,12 @@ fn a_draft_is_applied_by_its_own_hash_and_no_other() {
 #[test]
 fn a_policy_that_changed_since_is_not_overwritten() {
     let changes: [fn(&World) -> crate::support::Call; 3] = [
-        |world| world.main.set_policy(1, PolicyArgs { require_memo: true, ..open_policy() }),
+        |world| {
+            world.main.set_policy(
+                1,
+                PolicyArgs { rules: Rules { require_memo: true, ..Rules::OPEN }, ..open_policy() },
+            )
+        },
         |world| world.main.set_paused(true),
         // Even a change to the same value.
         |world| world.main.set_paused(false),

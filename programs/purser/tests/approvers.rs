@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::{ApproverRemoved, ApproverSet, GrantOpened};
 use purser::state::Approver;
-use purser::{GrantPayee, GrantTerms, OpenedBy, OperatorUpdate, PolicyArgs};
+use purser::{GrantPayee, GrantTerms, OpenedBy, OperatorUpdate, PolicyArgs, Rules};
 use solana_instruction::Instruction;
 use solana_sdk_ids::sysvar;
 use solana_transaction_error::TransactionError;
@@ -36,7 +36,11 @@ fn payment<'a>(amount: u64) -> Payment<'a> {
 /// Nobody is listed and at most 5 pass at once; a delay; an approver of 100 at once and 150 in 24 hours.
 fn world() -> World {
     let mut world = World::new();
-    let tight = PolicyArgs { max_single_transfer: Some(5), allowlist: only(&keys(1), &[]), ..open_policy() };
+    let tight = PolicyArgs {
+        rules: Rules { max_single_transfer: Some(5), ..Rules::OPEN },
+        allowlist: only(&keys(1), &[]),
+        ..open_policy()
+    };
     world.policy(|policy| *policy = tight);
     world.delay(3_600);
     world.accept(&world.main.set_approver(PERSON, 100, 150));
@@ -213,7 +217,12 @@ fn an_approver_pays_within_the_daily_limit_and_past_no_pause_halt_or_tag() {
     let mut world = world();
     let main = world.main;
     world.accept(
-        &main.set_policy(2, PolicyArgs { max_daily_spend: Some(99), ..open_policy() }).signed_by(Who::Admin),
+        &main
+            .set_policy(
+                2,
+                PolicyArgs { rules: Rules { max_daily_spend: Some(99), ..Rules::OPEN }, ..open_policy() },
+            )
+            .signed_by(Who::Admin),
     );
     approve(&mut world, ID, GrantTerms { policy_version: Some(3), ..one() });
     world.refuse(&main.transfer_granted(payment(100), ID), PurserError::DailyLimitExceeded);

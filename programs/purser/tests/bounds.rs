@@ -4,7 +4,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::BoundsSet;
 use purser::state::Agent;
-use purser::{Bounds, GrantTerms, PolicyArgs};
+use purser::{Bounds, GrantTerms, PolicyArgs, Rules};
 
 use crate::support::{
     assert_policy, keys, only, open_policy, terms, Payment, Who, World, BALANCE, DAY, NOON, PAYEE_OWNER,
@@ -52,7 +52,10 @@ fn policies_pauses_and_drafts_leave_the_bounds_as_they_are() {
     assert_eq!(length(&world), Agent::BYTES + 192 + 264);
     world.accept(&main.set_paused(true));
     world.accept(&main.set_paused(false));
-    let proposal = world.propose(PolicyArgs { max_single_transfer: Some(9), ..open_policy() });
+    let proposal = world.propose(PolicyArgs {
+        rules: Rules { max_single_transfer: Some(9), ..Rules::OPEN },
+        ..open_policy()
+    });
     world.accept(&proposal.open());
     world.accept(&proposal.apply());
     assert_eq!(

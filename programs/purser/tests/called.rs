@@ -2,7 +2,7 @@
 
 use purser::error::PurserError;
 use purser::state::Operator;
-use purser::{Bounds, GrantTerms, OperatorUpdate, PolicyArgs};
+use purser::{Bounds, GrantTerms, OperatorUpdate, PolicyArgs, Rules};
 use solana_instruction::Instruction;
 use solana_instruction_error::InstructionError;
 use solana_transaction_error::TransactionError;
@@ -81,7 +81,11 @@ fn a_programs_address_makes_an_operator_and_is_its_admin() {
 fn an_admin_that_signs_by_its_program_does_all_that_an_admin_may() {
     let mut world = world();
     let main = world.main;
-    let tight = PolicyArgs { max_single_transfer: Some(5), allowlist: only(&keys(1), &[]), ..open_policy() };
+    let tight = PolicyArgs {
+        rules: Rules { max_single_transfer: Some(5), ..Rules::OPEN },
+        allowlist: only(&keys(1), &[]),
+        ..open_policy()
+    };
     accept(&mut world, &main.set_policy(1, tight.clone()));
     // What loosens waits for everybody but the admin.
     world.refuse(&main.set_policy(2, open_policy()), PurserError::LooseningMustWait);

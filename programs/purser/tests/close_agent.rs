@@ -3,7 +3,7 @@ use anchor_lang::Event;
 use purser::error::PurserError;
 use purser::events::{AgentClosed, DraftClosed};
 use purser::state::{Agent, ClosedAgent};
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 use purser_policy::{PaidTags, SpendWindow, TagBucket};
 
 use crate::support::{
@@ -243,7 +243,7 @@ fn every_wrong_account_in_every_slot_is_refused() {
     let mut world = emptied();
     let sibling = world.sibling.source;
     world.fund(sibling, 0);
-    let proposal = world.sealed(PolicyArgs { paused: true, ..open_policy() });
+    let proposal = world.sealed(PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() });
     assert_eq!(proposal.entries.len(), 0);
     let nothing_to_move: Vec<&str> = world.cast.iter().map(|(name, _)| name).collect();
     let writable = |name: &&str| !["system_program", "purser_program", "clock", "payee"].contains(name);

@@ -3,7 +3,7 @@
 use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
 use purser::state::{Agent, ClosedAgent};
-use purser::{OperatorUpdate, PolicyArgs};
+use purser::{OperatorUpdate, PolicyArgs, Rules};
 use purser_policy::SpendWindow;
 
 use crate::support::{
@@ -35,7 +35,7 @@ fn a_closed_account_on_a_list_does_not_open_that_list_to_the_policy_and_transfer
             for (policy, held) in [
                 (open_policy(), None),
                 (open_policy(), Some(0)),
-                (PolicyArgs { paused: true, ..open_policy() }, Some(1)),
+                (PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() }, Some(1)),
                 (PolicyArgs { allowlist: only(&[], &[]), ..open_policy() }, None),
             ] {
                 let mut world = world.clone();
@@ -98,7 +98,11 @@ fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
     let sibling = world.sibling;
     let kept = world.lamports(&sibling.agent);
     let before = [Who::Payer, Who::Admin].map(|who| world.lamports(&who.key()));
-    let policy = PolicyArgs { max_daily_spend: Some(5), allowlist: only(&[PAYEE], &[]), ..open_policy() };
+    let policy = PolicyArgs {
+        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
+        allowlist: only(&[PAYEE], &[]),
+        ..open_policy()
+    };
     world.accept(&sibling.create_agent_with(SIBLING_ID, policy).signed_by(Who::Admin));
     let data = world.account(&sibling.agent).data;
     let agent = Agent::read(&data).expect("an agent").agent;

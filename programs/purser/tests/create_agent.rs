@@ -5,7 +5,7 @@ use anchor_spl::token;
 use purser::error::PurserError;
 use purser::events::{AgentCreated, PolicySet};
 use purser::state::{Agent, StoredPolicy};
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 use purser_policy::{PaidTags, SpendWindow, TagBucket};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
@@ -83,17 +83,19 @@ fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
 /// Policies from empty to complete.
 fn policies() -> Vec<PolicyArgs> {
     let full = PolicyArgs {
-        max_single_transfer: Some(7),
-        max_daily_spend: Some(u64::MAX),
-        require_memo: true,
-        paused: true,
+        rules: Rules {
+            max_single_transfer: Some(7),
+            max_daily_spend: Some(u64::MAX),
+            require_memo: true,
+            paused: true,
+        },
         allowlist: only(&keys(3), &keys(2)),
     };
     let list = |allowlist| PolicyArgs { allowlist, ..open_policy() };
     vec![
         open_policy(),
         full,
-        PolicyArgs { max_daily_spend: Some(0), ..open_policy() },
+        PolicyArgs { rules: Rules { max_daily_spend: Some(0), ..Rules::OPEN }, ..open_policy() },
         list(only(&[], &[])),
         list(only(&[PAYEE_OWNER], &[])),
         list(only(&[], &keys(12))),
@@ -134,10 +136,19 @@ fn an_agent_is_created_with_its_policy_its_token_account_and_two_events() {
 #[test]
 fn the_first_transfer_obeys_the_policy_that_the_agent_began_with() {
     for (policy, answer) in [
-        (PolicyArgs { max_single_transfer: Some(4), ..open_policy() }, PurserError::SingleLimitExceeded),
-        (PolicyArgs { max_daily_spend: Some(4), ..open_policy() }, PurserError::DailyLimitExceeded),
-        (PolicyArgs { require_memo: true, ..open_policy() }, PurserError::MemoRequired),
-        (PolicyArgs { paused: true, ..open_policy() }, PurserError::Paused),
+        (
+            PolicyArgs { rules: Rules { max_single_transfer: Some(4), ..Rules::OPEN }, ..open_policy() },
+            PurserError::SingleLimitExceeded,
+        ),
+        (
+            PolicyArgs { rules: Rules { max_daily_spend: Some(4), ..Rules::OPEN }, ..open_policy() },
+            PurserError::DailyLimitExceeded,
+        ),
+        (
+            PolicyArgs { rules: Rules { require_memo: true, ..Rules::OPEN }, ..open_policy() },
+            PurserError::MemoRequired,
+        ),
+        (PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() }, PurserError::Paused),
         (PolicyArgs { allowlist: only(&keys(3), &[]), ..open_policy() }, PurserError::RecipientNotAllowed),
     ] {
         let mut world = World::new();
@@ -148,7 +159,11 @@ fn the_first_transfer_obeys_the_policy_that_the_agent_began_with() {
     }
     let mut world = World::new();
     let place = fresh();
-    let policy = PolicyArgs { max_daily_spend: Some(5), allowlist: only(&[], &[PAYEE]), ..open_policy() };
+    let policy = PolicyArgs {
+        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
+        allowlist: only(&[], &[PAYEE]),
+        ..open_policy()
+    };
     world.accept(&create_with(&policy));
     world.fund(place.source, 10);
     world.accept(&place.transfer(Payment { amount: 5, ..Payment::default() }));
@@ -180,13 +195,26 @@ fn where_loosened_policies_wait_the_admin_alone_creates_an_agent_where_usdc_lies
     let nobody = PolicyArgs { allowlist: only(&[], &[]), ..open_policy() };
     for (policy, pays) in [
         (open_policy(), true),
-        (PolicyArgs { max_daily_spend: Some(1), require_memo: true, ..open_policy() }, true),
+        (
+            PolicyArgs {
+                rules: Rules { max_daily_spend: Some(1), require_memo: true, ..Rules::OPEN },
+                ..open_policy()
+            },
+            true,
+        ),
         (PolicyArgs { allowlist: only(&[PAYEE_OWNER], &[]), ..open_policy() }, true),
-        (PolicyArgs { allowlist: only(&[], &keys(12)), max_single_transfer: Some(1), ..open_policy() }, true),
+        (
+            PolicyArgs {
+                allowlist: only(&[], &keys(12)),
+                rules: Rules { max_single_transfer: Some(1), ..Rules::OPEN },
+                ..open_policy()
+            },
+            true,
+        ),
         // Nothing passes these, and to loosen them waits.
-        (PolicyArgs { paused: true, ..open_policy() }, false),
-        (PolicyArgs { max_daily_spend: Some(0), ..open_policy() }, false),
-        (PolicyArgs { max_single_transfer: Some(0), ..open_policy() }, false),
+        (PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() }, false),
+        (PolicyArgs { rules: Rules { max_daily_spend: Some(0), ..Rules::OPEN }, ..open_policy() }, false),
+        (PolicyArgs { rules: Rules { max_single_transfer: Some(0), ..Rules::OPEN }, ..open_policy() }, false),
         (nobody, false),
     ] {
         world.clone().accept(&create_with(&policy).signed_by(Who::Admin));

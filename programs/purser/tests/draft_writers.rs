@@ -2,7 +2,7 @@
 
 use anchor_lang::error::ErrorCode;
 use purser::error::PurserError;
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 use solana_transaction_error::TransactionError;
 
 use crate::support::{assert_policy, many_keys, only, open_policy, Call, Expected, Proposal, Who, World};
@@ -13,7 +13,7 @@ fn policy(writer: usize, count: usize) -> PolicyArgs {
     let own: Vec<_> = all.into_iter().skip(writer).step_by(2).take(count).collect();
     let limit = [100, 200][writer];
     PolicyArgs {
-        max_daily_spend: Some(limit),
+        rules: Rules { max_daily_spend: Some(limit), ..Rules::OPEN },
         allowlist: only(&own[..count - 1], &own[count - 1..]),
         ..open_policy()
     }

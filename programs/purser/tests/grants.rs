@@ -7,7 +7,7 @@ use anchor_spl::token;
 use purser::error::PurserError;
 use purser::events::{GrantClosed, GrantOpened, GrantUsed, GrantsVoided};
 use purser::state::{ClosedAgent, Grant};
-use purser::{GrantPayee, GrantTerms, OpenedBy, PolicyArgs};
+use purser::{GrantPayee, GrantTerms, OpenedBy, PolicyArgs, Rules};
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
@@ -23,8 +23,7 @@ const TAG: u64 = 50;
 /// Nobody is listed, at most 5 at once, and at most 10 a day.
 fn tight() -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: Some(5),
-        max_daily_spend: Some(10),
+        rules: Rules { max_single_transfer: Some(5), max_daily_spend: Some(10), ..Rules::OPEN },
         allowlist: only(&keys(1), &[]),
         ..open_policy()
     }
@@ -105,7 +104,9 @@ fn no_grant_passes_a_pause_a_halt_a_missing_memo_or_a_repeated_tag() {
     paused.accept(&main.set_paused(true));
     paused.refuse(&call, PurserError::Paused);
     let mut strict = world.clone();
-    strict.policy(|policy| *policy = PolicyArgs { require_memo: true, ..tight() });
+    strict.policy(|policy| {
+        *policy = PolicyArgs { rules: Rules { require_memo: true, ..tight().rules }, ..tight() }
+    });
     strict.refuse(&call, PurserError::MemoRequired);
     strict.accept(&main.transfer_granted(Payment { memo: "m", ..payment(TAG, 1) }, ID));
     let mut again = world.clone();

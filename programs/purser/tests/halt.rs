@@ -5,7 +5,7 @@ use anchor_lang::Event;
 use purser::error::PurserError;
 use purser::events::HaltSet;
 use purser::state::{Agent, Operator, Role};
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 
 use crate::support::{
     agent, attack, keys, only, open_policy, operator, signer, Call, Expected, Payment, Place, Proposal, Who,
@@ -280,7 +280,9 @@ fn halted_agent_can_still_be_tightened_emptied_and_closed() {
     let main = world.main;
     world.accept(&main.halt());
     world.accept(&main.halt_operator());
-    world.accept(&main.set_policy(1, PolicyArgs { paused: true, ..open_policy() }));
+    world.accept(
+        &main.set_policy(1, PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() }),
+    );
     let draft = Proposal::new(main, 2, open_policy());
     world.accept(&draft.open());
     world.accept(&draft.close().signed_by(Who::Guardian));

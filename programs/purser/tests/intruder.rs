@@ -4,7 +4,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 use purser::state::Agent;
-use purser::{GrantPayee, GrantTerms, PolicyArgs};
+use purser::{GrantPayee, GrantTerms, PolicyArgs, Rules};
 
 use crate::support::{
     only, open_policy, terms, token_account, Call, Payment, Place, Proposal, Random, TokenAccountState, Who,
@@ -62,9 +62,15 @@ impl Attack {
             token_account(token::ID, MINT, Who::Stranger.key(), 0, TokenAccountState::Initialized),
         );
         let [first, second] = CAPS.map(Some);
-        let anyone =
-            PolicyArgs { max_single_transfer: Some(60 * USDC), max_daily_spend: first, ..open_policy() };
-        let listed = PolicyArgs { max_daily_spend: second, allowlist: only(&[], &[PAYEE]), ..open_policy() };
+        let anyone = PolicyArgs {
+            rules: Rules { max_single_transfer: Some(60 * USDC), max_daily_spend: first, ..Rules::OPEN },
+            ..open_policy()
+        };
+        let listed = PolicyArgs {
+            rules: Rules { max_daily_spend: second, ..Rules::OPEN },
+            allowlist: only(&[], &[PAYEE]),
+            ..open_policy()
+        };
         // The draft that this agent has from the beginning would only be in the way.
         let theirs = PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() };
         world.accept(&Proposal::new(world.sibling, 1, theirs).close());
@@ -218,8 +224,11 @@ impl Attack {
                             ];
                             let allowlist = allowlist[self.random.below(3) as usize].clone();
                             let policy = PolicyArgs {
-                                max_single_transfer: single,
-                                max_daily_spend: daily,
+                                rules: Rules {
+                                    max_single_transfer: single,
+                                    max_daily_spend: daily,
+                                    ..Rules::OPEN
+                                },
                                 allowlist,
                                 ..open_policy()
                             };

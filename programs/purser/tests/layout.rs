@@ -5,7 +5,7 @@ use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
 use purser::state::{Agent, Approver, Budget, Grant, Operator, PolicyDraft};
-use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
+use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs, Rules};
 
 use crate::support::{
     attack_layouts, keys, only, open_policy, stored, terms, Call, Expected, Payment, Who, World, AGENT_ID,
@@ -28,10 +28,12 @@ impl Fields {
 
 fn all_fields() -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: Some(7),
-        max_daily_spend: Some(8),
-        require_memo: true,
-        paused: false,
+        rules: Rules {
+            max_single_transfer: Some(7),
+            max_daily_spend: Some(8),
+            require_memo: true,
+            paused: false,
+        },
         allowlist: only(&keys(2), &[PAYEE]),
     }
 }

@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use anchor_lang::{AnchorDeserialize, Discriminator};
 use purser::events::{DraftWritten, PolicySet};
 use purser::state::Agent;
-use purser::{AllowlistArg, PolicyArgs};
+use purser::{AllowlistArg, PolicyArgs, Rules};
 use solana_compute_budget_interface::ComputeBudgetInstruction;
 
 use crate::support::{
@@ -22,6 +22,8 @@ fn near() -> Vec<Pubkey> {
         .map(|last| Pubkey::new_from_array(core::array::from_fn(|at| if at < 31 { 7 } else { last })))
         .collect()
 }
+
+const SEVEN_A_DAY: Rules = Rules { max_daily_spend: Some(7), ..Rules::OPEN };
 
 fn of(allowlist: AllowlistArg) -> PolicyArgs {
     PolicyArgs { allowlist, ..open_policy() }
@@ -69,7 +71,7 @@ fn a_policy_of_256_entries_goes_through_in_steps_of_ordinary_size() {
             world.delay(1);
             let allowlist = only(&list[..wallets], &list[..token_accounts]);
             // The last change costs most: each of 256 entries must be found among 256.
-            let same = PolicyArgs { max_daily_spend: Some(7), ..of(allowlist.clone()) };
+            let same = PolicyArgs { rules: SEVEN_A_DAY, ..of(allowlist.clone()) };
             let what = format!("{what}, {wallets} wallets");
             let first = world.propose(of(allowlist));
             through(&mut world, &format!("{what}, over anyone"), &first);
@@ -89,7 +91,7 @@ fn a_policy_of_256_entries_goes_through_in_steps_of_ordinary_size() {
 fn events_of_a_draft_hold_the_whole_policy_of_256_entries() {
     let list = many_keys(200);
     let mut world = World::new();
-    let policy = PolicyArgs { max_daily_spend: Some(7), ..of(only(&list, &list[..56])) };
+    let policy = PolicyArgs { rules: SEVEN_A_DAY, ..of(only(&list, &list[..56])) };
     let proposal = world.propose(policy);
     let events = through(&mut world, "256 mixed", &proposal);
     let mut appended: Vec<Pubkey> = Vec::new();

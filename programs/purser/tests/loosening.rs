@@ -1,7 +1,7 @@
 //! Loosened policies under a delay: which changes wait, for whom, and for how long.
 
 use purser::error::PurserError;
-use purser::{AllowlistArg, PolicyArgs};
+use purser::{AllowlistArg, PolicyArgs, Rules};
 
 use crate::support::{
     assert_policy, keys, many_keys, only, open_policy, Payment, Proposal, Who, World, DAY, NOON, PAYEE,
@@ -38,8 +38,10 @@ fn changes() -> Vec<Change> {
         ("from nothing to something", Some(0), Some(1), true),
         ("down to nothing", Some(1), Some(0), false),
     ] {
-        add(name, loosens, &|policy, is_new| policy.max_single_transfer = if is_new { new } else { old });
-        add(name, loosens, &|policy, is_new| policy.max_daily_spend = if is_new { new } else { old });
+        add(name, loosens, &|policy, is_new| {
+            policy.rules.max_single_transfer = if is_new { new } else { old }
+        });
+        add(name, loosens, &|policy, is_new| policy.rules.max_daily_spend = if is_new { new } else { old });
     }
     for (name, old, new, loosens) in [
         ("on", false, true, false),
@@ -47,8 +49,8 @@ fn changes() -> Vec<Change> {
         ("still on", true, true, false),
         ("still off", false, false, false),
     ] {
-        add(name, loosens, &|policy, is_new| policy.require_memo = if is_new { new } else { old });
-        add(name, loosens, &|policy, is_new| policy.paused = if is_new { new } else { old });
+        add(name, loosens, &|policy, is_new| policy.rules.require_memo = if is_new { new } else { old });
+        add(name, loosens, &|policy, is_new| policy.rules.paused = if is_new { new } else { old });
     }
     let [one, two, three] = [keys(1), keys(2), keys(3)];
     let last = &three[2..];
@@ -76,9 +78,9 @@ fn changes() -> Vec<Change> {
     }
     // A tightening next to it does not excuse a loosening.
     add("looser and tighter", true, &|policy, is_new| {
-        (policy.max_single_transfer, policy.max_daily_spend) =
+        (policy.rules.max_single_transfer, policy.rules.max_daily_spend) =
             if is_new { (Some(6), Some(0)) } else { (Some(5), None) };
-        policy.paused = is_new;
+        policy.rules.paused = is_new;
     });
     changes
 }
@@ -140,7 +142,10 @@ fn a_pause_is_lifted_at_once_by_the_admin_or_without_a_delay() {
         for to in [false, true] {
             for delay in [0, DELAY] {
                 for who in [Who::Admin, Who::PolicyAuthority] {
-                    let mut world = under(&PolicyArgs { paused: from, ..open_policy() }, delay);
+                    let mut world = under(
+                        &PolicyArgs { rules: Rules { paused: from, ..Rules::OPEN }, ..open_policy() },
+                        delay,
+                    );
                     let call = world.main.set_paused(to).signed_by(who);
                     if from && !to && delay > 0 && who == Who::PolicyAuthority {
                         world.refuse(&call, PurserError::LooseningMustWait);
@@ -156,14 +161,20 @@ fn a_pause_is_lifted_at_once_by_the_admin_or_without_a_delay() {
 
 /// A tight policy in force, an open one sealed by the policy authority, and a delay.
 fn waiting(delay: u32) -> (World, Proposal) {
-    let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, delay);
+    let mut world = under(
+        &PolicyArgs { rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN }, ..open_policy() },
+        delay,
+    );
     let proposal = world.sealed(PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() });
     (world, proposal)
 }
 
 #[test]
 fn time_runs_from_the_seal_and_not_from_the_opening() {
-    let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, DELAY);
+    let mut world = under(
+        &PolicyArgs { rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN }, ..open_policy() },
+        DELAY,
+    );
     let proposal = world.propose(PolicyArgs { allowlist: only(&many_keys(30), &[]), ..open_policy() });
     world.accept(&proposal.open());
     world.accept(&proposal.write(0, 25));
@@ -236,7 +247,8 @@ fn a_draft_that_was_sealed_before_there_was_a_delay_never_ripens_under_one() {
     world.delay(0);
     world.accept(&proposal.apply());
     let mut world = under(&open_policy(), 0);
-    let proposal = world.sealed(PolicyArgs { max_daily_spend: Some(5), ..open_policy() });
+    let proposal = world
+        .sealed(PolicyArgs { rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN }, ..open_policy() });
     world.delay(DELAY);
     world.accept(&proposal.apply());
 }
@@ -257,7 +269,10 @@ fn what_waits_is_put_in_force_in_a_halt_by_the_admin_alone_however_long_it_waite
             // What tightens is not held up.
             let mut other = world.clone();
             other.accept(&proposal.close());
-            let tighter = other.sealed(PolicyArgs { max_daily_spend: Some(4), ..open_policy() });
+            let tighter = other.sealed(PolicyArgs {
+                rules: Rules { max_daily_spend: Some(4), ..Rules::OPEN },
+                ..open_policy()
+            });
             other.accept(&tighter.apply());
 
             world.accept(&if whole { main.resume_operator() } else { main.resume() });
@@ -291,7 +306,7 @@ fn pending_policy_is_dropped_by_anyone_who_may_halt_and_nobody_else() {
 
 #[test]
 fn pending_policy_is_void_once_the_policy_changed_even_to_a_tighter_one() {
-    let tighter = PolicyArgs { max_daily_spend: Some(4), ..open_policy() };
+    let tighter = PolicyArgs { rules: Rules { max_daily_spend: Some(4), ..Rules::OPEN }, ..open_policy() };
     let (mut world, proposal) = waiting(DELAY);
     world.accept(&world.main.set_policy(2, tighter.clone()));
     world.set_clock(NOON + i64::from(DELAY));
@@ -308,7 +323,10 @@ fn pending_policy_is_void_once_the_policy_changed_even_to_a_tighter_one() {
 fn pending_policy_does_not_hold_up_a_tightening() {
     let (mut world, proposal) = waiting(DELAY);
     let main = world.main;
-    world.accept(&main.set_policy(2, PolicyArgs { max_daily_spend: Some(0), ..open_policy() }));
+    world.accept(&main.set_policy(
+        2,
+        PolicyArgs { rules: Rules { max_daily_spend: Some(0), ..Rules::OPEN }, ..open_policy() },
+    ));
     world.refuse(&main.transfer(Payment::default()), PurserError::DailyLimitExceeded);
     world.accept(&proposal.close());
 }
@@ -317,7 +335,10 @@ fn pending_policy_does_not_hold_up_a_tightening() {
 fn the_longest_delay_is_30_days_and_holds_at_the_ends_of_time() {
     let month = 30 * 86_400;
     for start in [i64::MIN, -1, 0, NOON, i64::MAX - 2 * i64::from(month), i64::MAX - 1] {
-        let mut world = under(&PolicyArgs { max_daily_spend: Some(5), ..open_policy() }, month);
+        let mut world = under(
+            &PolicyArgs { rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN }, ..open_policy() },
+            month,
+        );
         world.set_clock(start);
         let proposal = world.sealed(open_policy());
         let opens = start.saturating_add(i64::from(month));

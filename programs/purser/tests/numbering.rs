@@ -4,7 +4,7 @@ use anchor_lang::{AnchorDeserialize, Discriminator};
 use purser::error::PurserError;
 use purser::events::TransferExecuted;
 use purser::state::Agent;
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 use purser_policy::TAG_SECONDS;
 
 use crate::support::{
@@ -31,7 +31,7 @@ fn step(world: &World, place: Place, random: &mut Random, tag: u64) -> Call {
             let limit = [None, Some(80)][random.below(2) as usize];
             place.set_policy(
                 1 + random.below(9) as u32,
-                PolicyArgs { max_single_transfer: limit, ..open_policy() },
+                PolicyArgs { rules: Rules { max_single_transfer: limit, ..Rules::OPEN }, ..open_policy() },
             )
         }
         _ => place.transfer(payment),

@@ -3,7 +3,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::DraftSealed;
 use purser::state::PolicyDraft;
-use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
+use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs, Rules};
 use solana_account::Account;
 
 use crate::support::{
@@ -14,7 +14,11 @@ use crate::support::{
 fn proposal(world: &World, wallets: usize, token_accounts: usize) -> Proposal {
     let allowlist =
         only(&many_keys(wallets + 1)[..wallets], &many_keys(token_accounts + 1)[..token_accounts]);
-    world.propose(PolicyArgs { max_daily_spend: Some(5), allowlist, ..open_policy() })
+    world.propose(PolicyArgs {
+        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
+        allowlist,
+        ..open_policy()
+    })
 }
 
 #[track_caller]
@@ -75,7 +79,11 @@ fn a_draft_without_entries_is_sealed_at_once() {
         for who in [Who::PolicyAuthority, Who::Admin] {
             let mut world = World::new();
             world.delay(60);
-            let policy = PolicyArgs { allowlist: allowlist.clone(), paused: true, ..open_policy() };
+            let policy = PolicyArgs {
+                allowlist: allowlist.clone(),
+                rules: Rules { paused: true, ..Rules::OPEN },
+                ..open_policy()
+            };
             let proposal = world.propose(policy);
             let outcome = world.accept(&proposal.open().signed_by(who));
             assert_opened(&world, &proposal);
@@ -102,9 +110,9 @@ fn a_draft_without_entries_under_another_hash_is_refused() {
     let only_nobody = Some(EntryCounts { wallets: 0, token_accounts: 0 });
     for wrong in [
         DraftArgs { hash: [0; 32], ..right.clone() },
-        DraftArgs { paused: true, ..right.clone() },
+        DraftArgs { rules: Rules { paused: true, ..right.rules }, ..right.clone() },
         DraftArgs { entries: only_nobody, ..right.clone() },
-        DraftArgs { max_single_transfer: Some(0), ..right.clone() },
+        DraftArgs { rules: Rules { max_single_transfer: Some(0), ..right.rules }, ..right.clone() },
     ] {
         let call = world.main.open_draft(wrong);
         world.refuse(&call, PurserError::DraftMismatch);
@@ -132,7 +140,7 @@ fn more_than_256_entries_are_refused() {
 #[test]
 fn a_draft_against_another_version_of_the_policy_is_refused() {
     let mut world = World::new();
-    world.policy(|policy| policy.require_memo = true);
+    world.policy(|policy| policy.rules.require_memo = true);
     assert_eq!(world.version(), 2);
     for version in [0, 1, 3, u32::MAX] {
         for who in [Who::PolicyAuthority, Who::Admin] {
@@ -185,9 +193,10 @@ fn lamports_sent_ahead_do_not_block_a_draft() {
 #[test]
 fn every_wrong_account_in_every_slot_is_refused() {
     let world = World::new();
-    for call in
-        [proposal(&world, 2, 0).open(), world.propose(PolicyArgs { paused: true, ..open_policy() }).open()]
-    {
+    for call in [
+        proposal(&world, 2, 0).open(),
+        world.propose(PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() }).open(),
+    ] {
         attack(
             &world,
             // Named as the refund address too, the payer would be writable by that.

@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::RentRefundSet;
 use purser::state::{Agent, ClosedAgent, PolicyDraft};
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 use solana_rent::Rent;
 
 use crate::support::{
@@ -44,7 +44,8 @@ fn rent_goes_back_to_whom_the_payer_named_and_not_to_the_payer() {
 #[test]
 fn a_drafts_rent_goes_back_to_whom_its_payer_named() {
     let world = World::new();
-    let proposal = world.propose(PolicyArgs { paused: true, ..open_policy() });
+    let proposal =
+        world.propose(PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open_policy() });
     for end in [
         proposal.close().with(4, COLD),
         proposal.apply().with(6, COLD),

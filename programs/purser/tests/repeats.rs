@@ -1,6 +1,6 @@
 //! What was taken back never comes back, however often anything is repeated.
 
-use purser::{Bounds, GrantTerms, PolicyArgs};
+use purser::{Bounds, GrantTerms, PolicyArgs, Rules};
 use solana_instruction::Instruction;
 
 use crate::support::{keys, only, open_policy, terms, Call, Payment, Random, Who, World, NOON};
@@ -9,8 +9,7 @@ const HOUR: u32 = 3_600;
 
 fn tight() -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: Some(5),
-        max_daily_spend: Some(10),
+        rules: Rules { max_single_transfer: Some(5), max_daily_spend: Some(10), ..Rules::OPEN },
         allowlist: only(&keys(1), &[]),
         ..open_policy()
     }

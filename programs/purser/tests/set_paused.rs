@@ -1,7 +1,7 @@
 use purser::error::PurserError;
 use purser::events::PausedSet;
 use purser::state::Agent;
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 
 use crate::support::{
     agent, assert_policy, attack, only, open_policy, operator, signer, Payment, Who, World, NOON,
@@ -32,7 +32,10 @@ fn admin_and_policy_authority_pause_and_resume_an_agent() {
                 ..before
             };
             assert_eq!(after, expected);
-            assert_policy(world.agent_view().policy(), &PolicyArgs { paused, ..open_policy() });
+            assert_policy(
+                world.agent_view().policy(),
+                &PolicyArgs { rules: Rules { paused, ..Rules::OPEN }, ..open_policy() },
+            );
             outcome.emitted(PausedSet {
                 operator: world.main.operator,
                 agent: world.main.agent,
@@ -72,9 +75,9 @@ fn where_loosened_policies_wait_the_admin_alone_resumes_at_once() {
 fn pausing_keeps_the_rest_of_the_policy() {
     let mut world = World::new();
     world.policy(|policy| {
-        policy.max_single_transfer = Some(7);
-        policy.max_daily_spend = Some(8);
-        policy.require_memo = true;
+        policy.rules.max_single_transfer = Some(7);
+        policy.rules.max_daily_spend = Some(8);
+        policy.rules.require_memo = true;
         policy.allowlist = only(&[crate::support::PAYEE_OWNER], &[crate::support::PAYEE]);
     });
     let before = world.agent_view();

@@ -3,7 +3,7 @@ use anchor_lang::prelude::Pubkey;
 use purser::error::PurserError;
 use purser::events::PolicySet;
 use purser::state::Agent;
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 
 use crate::support::{
     address, agent, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program,
@@ -14,10 +14,12 @@ const PAYER: usize = 1;
 
 fn full() -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: Some(7),
-        max_daily_spend: Some(8),
-        require_memo: true,
-        paused: true,
+        rules: Rules {
+            max_single_transfer: Some(7),
+            max_daily_spend: Some(8),
+            require_memo: true,
+            paused: true,
+        },
         allowlist: only(&keys(3), &keys(2)),
     }
 }
@@ -59,12 +61,18 @@ fn every_field_is_set_by_its_name_and_the_whole_policy_is_replaced() {
     for args in [
         full(),
         open.clone(),
-        PolicyArgs { max_single_transfer: Some(0), ..open.clone() },
-        PolicyArgs { max_single_transfer: Some(u64::MAX), max_daily_spend: Some(0), ..open.clone() },
-        PolicyArgs { max_daily_spend: Some(u64::MAX), ..open.clone() },
-        PolicyArgs { max_single_transfer: Some(9), max_daily_spend: Some(1), ..open.clone() },
-        PolicyArgs { require_memo: true, ..open.clone() },
-        PolicyArgs { paused: true, ..open.clone() },
+        PolicyArgs { rules: Rules { max_single_transfer: Some(0), ..Rules::OPEN }, ..open.clone() },
+        PolicyArgs {
+            rules: Rules { max_single_transfer: Some(u64::MAX), max_daily_spend: Some(0), ..Rules::OPEN },
+            ..open.clone()
+        },
+        PolicyArgs { rules: Rules { max_daily_spend: Some(u64::MAX), ..Rules::OPEN }, ..open.clone() },
+        PolicyArgs {
+            rules: Rules { max_single_transfer: Some(9), max_daily_spend: Some(1), ..Rules::OPEN },
+            ..open.clone()
+        },
+        PolicyArgs { rules: Rules { require_memo: true, ..Rules::OPEN }, ..open.clone() },
+        PolicyArgs { rules: Rules { paused: true, ..Rules::OPEN }, ..open.clone() },
         list(only(&[], &[])),
         list(only(&keys(17), &[])),
         list(only(&[], &keys(17))),
@@ -105,7 +113,11 @@ fn a_policy_leaves_what_was_spent_and_the_tags_as_they_are() {
     let mut world = World::new();
     let main = world.main;
     world.accept(&main.transfer(Payment { amount: 60, tag: 5, ..Payment::default() }));
-    set(&mut world, &PolicyArgs { max_daily_spend: Some(100), ..open_policy() }, Who::PolicyAuthority);
+    set(
+        &mut world,
+        &PolicyArgs { rules: Rules { max_daily_spend: Some(100), ..Rules::OPEN }, ..open_policy() },
+        Who::PolicyAuthority,
+    );
     world.refuse(
         &main.transfer(Payment { amount: 40, tag: 5, ..Payment::default() }),
         PurserError::DuplicateTransfer,
@@ -221,7 +233,7 @@ fn the_time_of_the_policy_is_the_clock_s() {
     for (now, kept) in [(i64::MIN, 0), (-1, 0), (0, 0), (NOON, NOON as u32), (i64::MAX, u32::MAX)] {
         let mut world = World::new();
         world.set_clock(now);
-        world.policy(|policy| policy.require_memo = true);
+        world.policy(|policy| policy.rules.require_memo = true);
         assert_eq!(world.agent().policy_updated_at, kept);
     }
 }

@@ -5,7 +5,7 @@ use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 use purser::error::PurserError;
 use purser::state::{Agent, Budget};
-use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
+use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs, Rules};
 
 use crate::support::{
     memo, only, open_policy, terms, token_account, Call, Payment, Place, Proposal, Random, TokenAccountState,
@@ -79,8 +79,17 @@ impl House {
     fn furnished(delay: u32) -> Self {
         let mut house = Self::closed(delay);
         let [first, second, third, fourth, fifth] = house.places;
-        let day = |usdc| PolicyArgs { max_daily_spend: Some(usdc), ..open_policy() };
-        house.policy(first, PolicyArgs { max_single_transfer: Some(60 * USDC), ..day(300 * USDC) });
+        let day = |usdc| PolicyArgs {
+            rules: Rules { max_daily_spend: Some(usdc), ..Rules::OPEN },
+            ..open_policy()
+        };
+        house.policy(
+            first,
+            PolicyArgs {
+                rules: Rules { max_single_transfer: Some(60 * USDC), ..day(300 * USDC).rules },
+                ..open_policy()
+            },
+        );
         house.policy(second, PolicyArgs { allowlist: only(&[], &[PAYEE]), ..day(200 * USDC) });
         house.policy(third, open_policy());
         house.policy(fourth, day(CAPPED[0]));
@@ -288,7 +297,10 @@ mod server {
                 3 => {
                     let version = self.agent(place).policy_version;
                     let daily = Some(random.below(2 * SHARED));
-                    let policy = PolicyArgs { max_daily_spend: daily, ..open_policy() };
+                    let policy = PolicyArgs {
+                        rules: Rules { max_daily_spend: daily, ..Rules::OPEN },
+                        ..open_policy()
+                    };
                     self.tries(&place.set_policy(version, policy));
                 }
                 4 => {
@@ -518,8 +530,14 @@ mod approver {
     fn saved(daily: Option<u64>, voids: bool) -> u64 {
         let mut house = House::closed(0);
         let place = house.places[0];
-        house
-            .policy(place, PolicyArgs { max_daily_spend: daily, allowlist: only(&[], &[]), ..open_policy() });
+        house.policy(
+            place,
+            PolicyArgs {
+                rules: Rules { max_daily_spend: daily, ..Rules::OPEN },
+                allowlist: only(&[], &[]),
+                ..open_policy()
+            },
+        );
         let mut open = vec![];
         for seconds in instants() {
             house.world.set_clock(NOON + seconds);

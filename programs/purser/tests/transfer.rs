@@ -176,7 +176,7 @@ fn another_agent_of_the_same_operator_is_paid_like_anyone() {
 fn transfers_in_one_transaction_all_count_or_none() {
     let mut world = World::new();
     let main = world.main;
-    world.policy(|policy| policy.max_daily_spend = Some(10));
+    world.policy(|policy| policy.rules.max_daily_spend = Some(10));
     let of = |tag, amount| main.transfer(Payment { tag, amount, ..Payment::default() }).instruction();
     let before = world.accounts(&[main.agent, main.source, PAYEE]);
     for calls in [[of(1, 6), of(2, 5)], [of(1, 1), of(1, 1)]] {

@@ -3,7 +3,7 @@
 use anchor_lang::prelude::Pubkey;
 use anchor_spl::token;
 use purser::error::PurserError;
-use purser::{AllowlistArg, PolicyArgs};
+use purser::{AllowlistArg, PolicyArgs, Rules};
 
 use crate::support::{
     keys, only, token_account, Payment, TokenAccountState, Who, World, BALANCE, MINT, PAYEE, PAYEE_OWNER,
@@ -29,10 +29,12 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
     world.accept(&main.transfer(Payment { amount: 5, ..Payment::default() }));
     let too_long = "x".repeat(801);
     let mut policy = PolicyArgs {
-        max_single_transfer: Some(5),
-        max_daily_spend: Some(5),
-        require_memo: true,
-        paused: true,
+        rules: Rules {
+            max_single_transfer: Some(5),
+            max_daily_spend: Some(5),
+            require_memo: true,
+            paused: true,
+        },
         allowlist: only(&[], &[]),
     };
     let nobody = world.cast.get("nobody");
@@ -69,12 +71,12 @@ fn the_first_broken_rule_in_the_order_of_precedence_answers() {
             4 => payment.to = PAYEE,
             5 => payment.tag = 2,
             6 => drop(world.accept(&main.resume())),
-            7 => policy.paused = false,
+            7 => policy.rules.paused = false,
             8 => payment.memo = &too_long,
             9 => payment.memo = "short",
             10 => policy.allowlist = AllowlistArg::Anyone,
-            11 => policy.max_single_transfer = None,
-            12 => policy.max_daily_spend = None,
+            11 => policy.rules.max_single_transfer = None,
+            12 => policy.rules.max_daily_spend = None,
             _ => payment.amount = BALANCE - 5,
         }
     }
@@ -86,7 +88,7 @@ fn the_largest_single_transfer_is_allowed_and_one_more_is_not() {
     for limit in [1, 1_000_000, BALANCE, u64::MAX - 1, u64::MAX] {
         let mut world = World::new();
         world.fund(world.main.source, u64::MAX);
-        world.policy(|policy| policy.max_single_transfer = Some(limit));
+        world.policy(|policy| policy.rules.max_single_transfer = Some(limit));
         paid(&world, Payment { amount: limit, ..Payment::default() });
         if let Some(amount) = limit.checked_add(1) {
             refused(&mut world, Payment { amount, ..Payment::default() }, PurserError::SingleLimitExceeded);
@@ -102,9 +104,9 @@ fn the_largest_single_transfer_is_allowed_and_one_more_is_not() {
 #[test]
 fn a_limit_of_zero_lets_nothing_out() {
     let mut world = World::new();
-    world.policy(|policy| policy.max_single_transfer = Some(0));
+    world.policy(|policy| policy.rules.max_single_transfer = Some(0));
     refused(&mut world, Payment { amount: 1, ..Payment::default() }, PurserError::SingleLimitExceeded);
-    world.policy(|policy| policy.max_daily_spend = Some(0));
+    world.policy(|policy| policy.rules.max_daily_spend = Some(0));
     refused(&mut world, Payment { amount: 1, ..Payment::default() }, PurserError::DailyLimitExceeded);
 }
 
@@ -124,7 +126,7 @@ fn a_required_memo_must_be_there_and_an_optional_one_may() {
     let mut world = World::new();
     paid(&world, Payment::default());
     paid(&world, Payment { memo: "m", ..Payment::default() });
-    world.policy(|policy| policy.require_memo = true);
+    world.policy(|policy| policy.rules.require_memo = true);
     refused(&mut world, Payment::default(), PurserError::MemoRequired);
     paid(&world, Payment { memo: "m", ..Payment::default() });
 }

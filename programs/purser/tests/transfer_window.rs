@@ -17,7 +17,7 @@ fn capped(cap: u64) -> World {
     // More payments a day than an account has room for at first.
     (0..8).for_each(|step| drop(world.accept(&world.main.set_tag_buckets(50 * (step + 1)))));
     world.fund(world.main.source, u64::MAX);
-    world.policy(|policy| policy.max_daily_spend = Some(cap));
+    world.policy(|policy| policy.rules.max_daily_spend = Some(cap));
     world
 }
 
@@ -119,7 +119,7 @@ fn without_a_cap_spends_are_still_counted_and_stop_at_the_largest_amount() {
         let outcome = world.accept(&pay(&world, tag, u64::MAX));
         assert_eq!(spent_in_window(&outcome), u64::MAX);
     }
-    world.policy(|policy| policy.max_daily_spend = Some(u64::MAX));
+    world.policy(|policy| policy.rules.max_daily_spend = Some(u64::MAX));
     world.fund(world.main.source, u64::MAX);
     world.refuse(&pay(&world, 9, 1), PurserError::DailyLimitExceeded);
 }
@@ -129,7 +129,7 @@ fn a_cap_that_is_lowered_or_raised_counts_what_was_spent_before() {
     let mut world = capped(10);
     world.accept(&pay(&world, 1, 10));
     for (cap, amount) in [(5, 1), (0, 1), (10, 1), (12, 3)] {
-        world.policy(|policy| policy.max_daily_spend = Some(cap));
+        world.policy(|policy| policy.rules.max_daily_spend = Some(cap));
         world.refuse(&pay(&world, 2, amount), PurserError::DailyLimitExceeded);
     }
     world.accept(&pay(&world, 2, 2));

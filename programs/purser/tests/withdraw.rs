@@ -124,17 +124,17 @@ fn no_rule_of_the_policy_and_no_halt_holds_the_admin_and_the_window_does_not_cou
     let mut world = World::new();
     let main = world.main;
     world.policy(|policy| {
-        policy.max_single_transfer = Some(1);
-        policy.max_daily_spend = Some(1);
-        policy.require_memo = true;
-        policy.paused = true;
+        policy.rules.max_single_transfer = Some(1);
+        policy.rules.max_daily_spend = Some(1);
+        policy.rules.require_memo = true;
+        policy.rules.paused = true;
         policy.allowlist = only(&[], &[]);
     });
     world.accept(&main.halt());
     world.accept(&main.halt_operator());
     world.accept(&main.withdraw(500, PAYEE));
     assert!(world.agent().window().is_empty(NOON));
-    world.policy(|policy| policy.max_daily_spend = Some(1));
+    world.policy(|policy| policy.rules.max_daily_spend = Some(1));
     world.accept(&main.resume());
     world.accept(&main.resume_operator());
     world.accept(&main.transfer(Payment { amount: 1, ..Payment::default() }));

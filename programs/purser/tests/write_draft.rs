@@ -4,7 +4,7 @@ use anchor_lang::Event;
 use purser::error::PurserError;
 use purser::events::{DraftSealed, DraftWritten};
 use purser::state::PolicyDraft;
-use purser::PolicyArgs;
+use purser::{PolicyArgs, Rules};
 
 use crate::support::{
     agent, attack, draft, keys, many_keys, only, open_policy, operator, signer, Proposal, Who, World, NOON,
@@ -13,7 +13,11 @@ use crate::support::{
 fn opened(wallets: &[Pubkey], token_accounts: &[Pubkey]) -> (World, Proposal) {
     let mut world = World::new();
     let allowlist = only(wallets, token_accounts);
-    let proposal = world.propose(PolicyArgs { allowlist, max_daily_spend: Some(9), ..open_policy() });
+    let proposal = world.propose(PolicyArgs {
+        allowlist,
+        rules: Rules { max_daily_spend: Some(9), ..Rules::OPEN },
+        ..open_policy()
+    });
     world.accept(&proposal.open());
     (world, proposal)
 }
@@ -154,10 +158,10 @@ fn draft_opened_under_another_hash_is_never_sealed() {
         change(&mut changed);
         others.push(changed);
     };
-    other(&|it| it.args.max_daily_spend = Some(0));
-    other(&|it| it.args.max_single_transfer = Some(u64::MAX));
-    other(&|it| it.args.require_memo = true);
-    other(&|it| it.args.paused = true);
+    other(&|it| it.args.rules.max_daily_spend = Some(0));
+    other(&|it| it.args.rules.max_single_transfer = Some(u64::MAX));
+    other(&|it| it.args.rules.require_memo = true);
+    other(&|it| it.args.rules.paused = true);
     other(&|it| it.args.entries.as_mut().expect("a list").wallets = 1);
     other(&|it| {
         let counts = it.args.entries.as_mut().expect("a list");

@@ -108,8 +108,8 @@ export const isAbove = (one: bigint | null, other: bigint | null) => other !== n
 export const lower = (one: bigint | null, other: bigint | null) => (isAbove(one, other) ? other : one);
 const keys = (list: any[]): string[] => list.map(String);
 
-export const policyOf = (args: any, wallets: string[] | null, tokenAccounts: string[]): Policy => ({
-  single: limit(args.max_single_transfer), daily: limit(args.max_daily_spend), memo: args.require_memo, paused: args.paused, wallets, tokenAccounts,
+export const policyOf = ({ rules }: any, wallets: string[] | null, tokenAccounts: string[]): Policy => ({
+  single: limit(rules.max_single_transfer), daily: limit(rules.max_daily_spend), memo: rules.require_memo, paused: rules.paused, wallets, tokenAccounts,
 });
 export const policyOfArgs = (args: any): Policy =>
   args.allowlist.Only ? policyOf(args, keys(args.allowlist.Only.wallets), keys(args.allowlist.Only.token_accounts)) : policyOf(args, null, []);

@@ -3,13 +3,12 @@
 use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
 use purser::constants::{DRAFT_SEED, ENTRY_BYTES, LAYOUT_VERSION};
-use purser::events::{DraftClosed, DraftSealed, DraftWritten};
+use purser::events::{DraftClosed, DraftSealed, DraftWritten, PolicyRecord};
 use purser::state::{Authority, Operator, PolicyDraft, Role, StoredPolicy};
 use purser::{DraftArgs, instruction};
 use purser_client::{Called, arguments};
-use purser_policy::{Allowlist, Limit, UsdcAmount};
+use purser_policy::Allowlist;
 
-use super::policies::record;
 use super::step::Step;
 use super::timeline::terms;
 use super::{DraftBook, MomentKind};
@@ -22,11 +21,7 @@ impl Step<'_> {
         let (signer, _) = self.role(called, Some(agent), Authority::SetPolicy)?;
         let Some(book) = self.agent(agent) else { return Some(()) };
         self.written_against(agent, args.expected_version, book.agent.policy_version);
-        let DraftArgs { hash, expected_version, max_single_transfer, max_daily_spend, .. } = args;
-        let limit = |micros: Option<u64>| {
-            micros.map_or(Limit::Unlimited, |it| Limit::AtMost(UsdcAmount::from_micros(it)))
-        };
-        let limits = [limit(max_single_transfer), limit(max_daily_spend)];
+        let DraftArgs { hash, expected_version, rules, .. } = args;
         let wallets = args.entries.map(|entries| entries.wallets);
         let count = |entries: purser::EntryCounts| entries.wallets.checked_add(entries.token_accounts);
         let entry_count = args.entries.map_or(Some(0), count)?;
@@ -39,7 +34,7 @@ impl Step<'_> {
             agent,
             rent_refund,
             hash,
-            policy: StoredPolicy::new(limits, args.require_memo, args.paused, wallets),
+            policy: StoredPolicy::new(&rules, wallets),
             ..PolicyDraft::zeroed()
         };
         let tail = vec![0; usize::from(entry_count) * ENTRY_BYTES];
@@ -101,7 +96,7 @@ impl Step<'_> {
             agent,
             hash: draft.hash,
             expected_version: draft.expected_version,
-            policy: record(&policy, Some(draft.hash)),
+            policy: PolicyRecord::new(&policy, Some(draft.hash)),
             sealed_at: draft.sealed_at,
             loosens_at: draft.loosens_at(&operator).unwrap_or(i64::MAX),
             signer,
@@ -135,7 +130,7 @@ impl Step<'_> {
             }
         }
         let version = self.replace_policy(agent, book, draft.draft.expected_version, &policy, signer);
-        self.policy_set(agent, version, record(&policy, Some(hash)), signer);
+        self.policy_set(agent, version, PolicyRecord::new(&policy, Some(hash)), signer);
         self.world.drafts.remove(&agent);
         Some(())
     }

@@ -80,7 +80,7 @@ impl Step<'_> {
         self.examine(Check::PolicyChanges, Some(address));
         let event = AgentCreated { operator: self.address, agent: address, agent_id, token_account };
         self.expect(Some(address), &event, "AgentCreated");
-        self.policy_set(address, 1, record(&policy, None), signer);
+        self.policy_set(address, 1, PolicyRecord::new(&policy, None), signer);
         Some(())
     }
 
@@ -116,7 +116,7 @@ impl Step<'_> {
             self.mismatch(Check::PolicyChanges, Some(address), text);
         }
         let version = self.replace_policy(address, book, expected_version, &policy, signer);
-        self.policy_set(address, version, record(&policy, None), signer);
+        self.policy_set(address, version, PolicyRecord::new(&policy, None), signer);
         Some(())
     }
 
@@ -338,32 +338,4 @@ impl AgentBook {
 pub(super) fn tail(policy: &Policy) -> Vec<u8> {
     let (wallets, token_accounts) = policy.allowlist.entries();
     wallets.iter().chain(token_accounts).flatten().copied().collect()
-}
-
-/// A policy in the form of events. `draft`: the hash of the draft that its entries were written to.
-pub(super) fn record(policy: &Policy, draft: Option<[u8; 32]>) -> PolicyRecord {
-    let micros = |limit| match limit {
-        Limit::Unlimited => None,
-        Limit::AtMost(amount) => Some(UsdcAmount::micros(amount)),
-    };
-    let keys = |entries: &[Address]| entries.iter().copied().map(Pubkey::new_from_array).collect();
-    let count = |entries: &[Address]| u16::try_from(entries.len()).unwrap_or(u16::MAX);
-    let (wallets, token_accounts) = policy.allowlist.entries();
-    PolicyRecord {
-        max_single_transfer: micros(policy.max_single_transfer),
-        max_daily_spend: micros(policy.max_daily_spend),
-        require_memo: policy.require_memo,
-        paused: policy.paused,
-        allowlist: match (policy.allowlist, draft) {
-            (Allowlist::Anyone, _) => AllowlistRecord::Anyone,
-            (Allowlist::Only(_), None) => {
-                AllowlistRecord::Only { wallets: keys(wallets), token_accounts: keys(token_accounts) }
-            }
-            (Allowlist::Only(_), Some(hash)) => AllowlistRecord::Draft {
-                wallet_count: count(wallets),
-                token_account_count: count(token_accounts),
-                hash,
-            },
-        },
-    }
 }

@@ -3,11 +3,10 @@ use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use crate::constants::{DRAFT_SEED, LAYOUT_VERSION};
 use crate::error::PurserError;
-use crate::instructions::policy_args::limit;
 use crate::instructions::room::{check_refund, create};
 use crate::instructions::write_draft::seal;
 use crate::refuse::refusal;
-use crate::state::{begin, Agent, Authority, Known, Operator, PolicyDraft, StoredPolicy};
+use crate::state::{begin, Agent, Authority, Known, Operator, PolicyDraft, Rules, StoredPolicy};
 
 /// A whole policy whose entries are written later.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
@@ -16,10 +15,7 @@ pub struct DraftArgs {
     pub hash: [u8; 32],
     /// The policy version that it is written against, and can be applied over.
     pub expected_version: u32,
-    pub max_single_transfer: Option<u64>,
-    pub max_daily_spend: Option<u64>,
-    pub require_memo: bool,
-    pub paused: bool,
+    pub rules: Rules,
     /// `None`: anyone may be paid.
     pub entries: Option<EntryCounts>,
 }
@@ -69,12 +65,7 @@ pub(crate) fn handler(ctx: Context<OpenDraft>, args: DraftArgs) -> Result<()> {
     draft.agent = agent_key;
     draft.rent_refund = accounts.rent_refund.key();
     draft.hash = args.hash;
-    draft.policy = StoredPolicy::new(
-        [limit(args.max_single_transfer), limit(args.max_daily_spend)],
-        args.require_memo,
-        args.paused,
-        args.entries.map(|entries| entries.wallets),
-    );
+    draft.policy = StoredPolicy::new(&args.rules, args.entries.map(|entries| entries.wallets));
     if draft.entry_count == 0 {
         emit!(seal(draft, &[], &agent, &operator, accounts.authority.key)?);
     }

@@ -1,20 +1,17 @@
 //! A policy as instructions take it, and as it gets into an agent account.
 
 use anchor_lang::prelude::*;
-use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount, ALLOWLIST_ENTRIES_MAX};
+use purser_policy::{Address, Allowlist, Policy, ALLOWLIST_ENTRIES_MAX};
 
 use crate::error::PurserError;
 use crate::instructions::room::{pay_rent, return_rent};
 use crate::refuse::refusal;
-use crate::state::{tail_bytes, write_tail, Agent, Known};
+use crate::state::{tail_bytes, write_tail, Agent, Known, Rules};
 
-/// The whole policy. Amounts in micro-USDC; `None` is no limit.
+/// The whole policy.
 #[derive(AnchorSerialize, AnchorDeserialize, Clone, Debug, PartialEq, Eq)]
 pub struct PolicyArgs {
-    pub max_single_transfer: Option<u64>,
-    pub max_daily_spend: Option<u64>,
-    pub require_memo: bool,
-    pub paused: bool,
+    pub rules: Rules,
     pub allowlist: AllowlistArg,
 }
 
@@ -31,24 +28,13 @@ pub enum AllowlistArg {
 
 impl PolicyArgs {
     pub fn policy(&self) -> Result<Policy<'_>> {
-        Ok(Policy {
-            max_single_transfer: limit(self.max_single_transfer),
-            max_daily_spend: limit(self.max_daily_spend),
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist: match &self.allowlist {
-                AllowlistArg::Anyone => Allowlist::Anyone,
-                AllowlistArg::Only { wallets, token_accounts } => {
-                    checked(addresses(wallets)?, addresses(token_accounts)?)?
-                }
-            },
-        })
+        Ok(self.rules.over(match &self.allowlist {
+            AllowlistArg::Anyone => Allowlist::Anyone,
+            AllowlistArg::Only { wallets, token_accounts } => {
+                checked(addresses(wallets)?, addresses(token_accounts)?)?
+            }
+        }))
     }
-}
-
-/// At most so many micro-USDC.
-pub(crate) fn limit(micros: Option<u64>) -> Limit {
-    micros.map_or(Limit::Unlimited, |micros| Limit::AtMost(UsdcAmount::from_micros(micros)))
 }
 
 /// An allowlist, if it may be stored as one.

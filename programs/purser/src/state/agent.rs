@@ -1,11 +1,12 @@
 //! An agent's account: its policy, and what it did lately.
 
 use anchor_lang::prelude::*;
-use purser_policy::{Allowlist, Limit, MonthWindow, PaidTags, Policy, SpendWindow, TagBucket, UsdcAmount};
+use purser_policy::{Allowlist, MonthWindow, PaidTags, Policy, SpendWindow, TagBucket, UsdcAmount};
 
 use crate::constants::{AGENT_SEED, DISCRIMINATOR_BYTES, ENTRY_BYTES};
 use crate::error::PurserError;
 
+use super::rules::Rules;
 use super::tail::read_tail;
 
 const PAUSED: u8 = 1;
@@ -125,17 +126,16 @@ pub struct Agent {
 const _: () = assert!(Agent::BYTES + size_of::<TagBucket>() == 856);
 
 impl StoredPolicy {
-    /// `limits`: single transfer, daily spend. `wallet_count`: `None` where anyone may be paid.
-    pub fn new(limits: [Limit; 2], require_memo: bool, paused: bool, wallet_count: Option<u16>) -> Self {
-        let [(max_single_transfer, has_single), (max_daily_spend, has_daily)] = limits.map(micros);
+    /// `wallet_count`: `None` where anyone may be paid.
+    pub fn new(rules: &Rules, wallet_count: Option<u16>) -> Self {
         Self {
-            max_single_transfer,
-            max_daily_spend,
+            max_single_transfer: rules.max_single_transfer.unwrap_or(0),
+            max_daily_spend: rules.max_daily_spend.unwrap_or(0),
             wallet_count: wallet_count.unwrap_or(0),
-            flags: flag(PAUSED, paused)
-                | flag(REQUIRE_MEMO, require_memo)
-                | flag(HAS_MAX_SINGLE_TRANSFER, has_single)
-                | flag(HAS_MAX_DAILY_SPEND, has_daily)
+            flags: flag(PAUSED, rules.paused)
+                | flag(REQUIRE_MEMO, rules.require_memo)
+                | flag(HAS_MAX_SINGLE_TRANSFER, rules.max_single_transfer.is_some())
+                | flag(HAS_MAX_DAILY_SPEND, rules.max_daily_spend.is_some())
                 | flag(HAS_ALLOWLIST, wallet_count.is_some()),
             bounds: 0,
             token_account_count: 0,
@@ -146,20 +146,17 @@ impl StoredPolicy {
     /// The policy, with the allowlist at the account's `tail`.
     #[inline(always)]
     pub fn with<'a>(&self, tail: &'a [u8]) -> Policy<'a> {
-        let limit = |flag, micros| match self.has(flag) {
-            true => Limit::AtMost(UsdcAmount::from_micros(micros)),
-            false => Limit::Unlimited,
-        };
-        Policy {
+        let limit = |flag, micros| self.has(flag).then_some(micros);
+        let rules = Rules {
             max_single_transfer: limit(HAS_MAX_SINGLE_TRANSFER, self.max_single_transfer),
             max_daily_spend: limit(HAS_MAX_DAILY_SPEND, self.max_daily_spend),
             require_memo: self.has(REQUIRE_MEMO),
             paused: self.is_paused(),
-            allowlist: match self.has(HAS_ALLOWLIST) {
-                true => read_tail(tail, self.wallet_count),
-                false => Allowlist::Anyone,
-            },
-        }
+        };
+        rules.over(match self.has(HAS_ALLOWLIST) {
+            true => read_tail(tail, self.wallet_count),
+            false => Allowlist::Anyone,
+        })
     }
 
     pub fn is_paused(&self) -> bool {
@@ -187,8 +184,7 @@ impl From<&Policy<'_>> for StoredPolicy {
             Allowlist::Anyone => None,
             Allowlist::Only(_) => Some(policy.allowlist.entries().0.len() as u16),
         };
-        let limits = [policy.max_single_transfer, policy.max_daily_spend];
-        Self::new(limits, policy.require_memo, policy.paused, wallet_count)
+        Self::new(&policy.into(), wallet_count)
     }
 }
 
@@ -420,13 +416,6 @@ pub(super) fn record_in_month(
     now: i64,
 ) -> bool {
     window.record_within(cap, now, amount)
-}
-
-fn micros(limit: Limit) -> (u64, bool) {
-    match limit {
-        Limit::AtMost(amount) => (amount.micros(), true),
-        Limit::Unlimited => (0, false),
-    }
 }
 
 fn flag(bit: u8, set: bool) -> u8 {

@@ -8,6 +8,7 @@ mod closed;
 mod draft;
 mod grant;
 mod operator;
+mod rules;
 mod tail;
 
 pub use agent::{second, Agent, AgentView, Bounds, Month, StoredPolicy};
@@ -17,6 +18,7 @@ pub use closed::ClosedAgent;
 pub use draft::{waits_seconds, DraftView, PolicyDraft};
 pub use grant::{Grant, GrantPayee, GrantTerms, OpenedBy};
 pub use operator::{Authority, Operator, Role};
+pub use rules::Rules;
 pub(crate) use tail::write_tail;
 pub use tail::{read_tail, tail_bytes};
 

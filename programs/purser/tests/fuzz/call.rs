@@ -292,10 +292,7 @@ impl Call {
 impl From<Policy> for PolicyArgs {
     fn from(policy: Policy) -> Self {
         Self {
-            max_single_transfer: policy.single,
-            max_daily_spend: policy.daily,
-            require_memo: policy.memo,
-            paused: policy.paused,
+            rules: policy.rules(),
             allowlist: match policy.only {
                 None => AllowlistArg::Anyone,
                 Some(only) => {
@@ -311,10 +308,7 @@ pub fn draft_args(policy: &Policy, expected_version: u32, hash: [u8; 32]) -> Dra
     DraftArgs {
         hash,
         expected_version,
-        max_single_transfer: policy.single,
-        max_daily_spend: policy.daily,
-        require_memo: policy.memo,
-        paused: policy.paused,
+        rules: policy.rules(),
         entries: policy.only.as_ref().map(|only| EntryCounts {
             wallets: only.wallets.len() as u16,
             token_accounts: only.token_accounts.len() as u16,

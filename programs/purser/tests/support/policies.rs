@@ -2,7 +2,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::events::{AllowlistRecord, PolicyRecord};
-use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs};
+use purser::{AllowlistArg, DraftArgs, EntryCounts, PolicyArgs, Rules};
 use purser_policy::{Allowlist, Limit, Policy, UsdcAmount};
 
 use super::{Call, Place, Random, Who, World, PAYEE_OWNER};
@@ -12,10 +12,7 @@ const PART: usize = 25;
 
 pub fn open_policy() -> PolicyArgs {
     PolicyArgs {
-        max_single_transfer: None,
-        max_daily_spend: None,
-        require_memo: false,
-        paused: false,
+        rules: Rules { max_single_transfer: None, max_daily_spend: None, require_memo: false, paused: false },
         allowlist: AllowlistArg::Anyone,
     }
 }
@@ -53,9 +50,9 @@ pub fn entries(allowlist: &AllowlistArg) -> (&[Pubkey], &[Pubkey]) {
 pub fn assert_policy(view: Policy, args: &PolicyArgs) {
     let limit =
         |micros: Option<u64>| micros.map_or(Limit::Unlimited, |m| Limit::AtMost(UsdcAmount::from_micros(m)));
-    assert_eq!(view.max_single_transfer, limit(args.max_single_transfer));
-    assert_eq!(view.max_daily_spend, limit(args.max_daily_spend));
-    assert_eq!((view.require_memo, view.paused), (args.require_memo, args.paused));
+    assert_eq!(view.max_single_transfer, limit(args.rules.max_single_transfer));
+    assert_eq!(view.max_daily_spend, limit(args.rules.max_daily_spend));
+    assert_eq!((view.require_memo, view.paused), (args.rules.require_memo, args.rules.paused));
     assert_eq!(view.allowlist == Allowlist::Anyone, args.allowlist == AllowlistArg::Anyone);
     let bytes = |keys: &[Pubkey]| keys.iter().map(Pubkey::to_bytes).collect::<Vec<_>>();
     let (wallets, token_accounts) = entries(&args.allowlist);
@@ -65,10 +62,7 @@ pub fn assert_policy(view: Policy, args: &PolicyArgs) {
 /// `args` as events record it, with all entries.
 pub fn record(args: &PolicyArgs) -> PolicyRecord {
     PolicyRecord {
-        max_single_transfer: args.max_single_transfer,
-        max_daily_spend: args.max_daily_spend,
-        require_memo: args.require_memo,
-        paused: args.paused,
+        rules: args.rules,
         allowlist: match args.allowlist.clone() {
             AllowlistArg::Anyone => AllowlistRecord::Anyone,
             AllowlistArg::Only { wallets, token_accounts } => {
@@ -97,10 +91,7 @@ impl Proposal {
         let args = DraftArgs {
             hash: hash(&place.agent, expected_version, &policy),
             expected_version,
-            max_single_transfer: policy.max_single_transfer,
-            max_daily_spend: policy.max_daily_spend,
-            require_memo: policy.require_memo,
-            paused: policy.paused,
+            rules: policy.rules,
             entries: (policy.allowlist != AllowlistArg::Anyone).then_some(counts),
         };
         let entries = [wallets, token_accounts].concat();
@@ -158,15 +149,15 @@ pub fn hash(agent: &Pubkey, expected_version: u32, policy: &PolicyArgs) -> [u8; 
 /// A policy's 24 bytes in an account.
 pub fn stored(policy: &PolicyArgs) -> [u8; 24] {
     let flags = [
-        policy.paused,
-        policy.require_memo,
-        policy.max_single_transfer.is_some(),
-        policy.max_daily_spend.is_some(),
+        policy.rules.paused,
+        policy.rules.require_memo,
+        policy.rules.max_single_transfer.is_some(),
+        policy.rules.max_daily_spend.is_some(),
         policy.allowlist != AllowlistArg::Anyone,
     ];
     let mut bytes = [0; 24];
-    bytes[..8].copy_from_slice(&policy.max_single_transfer.unwrap_or(0).to_le_bytes());
-    bytes[8..16].copy_from_slice(&policy.max_daily_spend.unwrap_or(0).to_le_bytes());
+    bytes[..8].copy_from_slice(&policy.rules.max_single_transfer.unwrap_or(0).to_le_bytes());
+    bytes[8..16].copy_from_slice(&policy.rules.max_daily_spend.unwrap_or(0).to_le_bytes());
     bytes[16..18].copy_from_slice(&(entries(&policy.allowlist).0.len() as u16).to_le_bytes());
     bytes[18] = flags.iter().enumerate().map(|(bit, set)| u8::from(*set) << bit).sum();
     bytes

@@ -197,8 +197,6 @@ fn changed(operator: Pubkey, agent: Pubkey, version: u32, signer: Pubkey, set: P
 }
 
 fn set_to(record: &PolicyRecord) -> PolicySetTo {
-    let limit =
-        |micros: Option<u64>| micros.map(UsdcAmount::from_micros).map_or(Limit::Unlimited, Limit::AtMost);
     let bytes = |keys: &[Pubkey]| keys.iter().map(Pubkey::to_bytes).collect();
     let allowlist = match &record.allowlist {
         AllowlistRecord::Anyone => AllowedRecipients::Anyone,
@@ -207,13 +205,7 @@ fn set_to(record: &PolicyRecord) -> PolicySetTo {
         }
         AllowlistRecord::Draft { hash, .. } => return PolicySetTo::InDraft { hash: *hash },
     };
-    PolicySetTo::Whole(SpendingPolicy {
-        max_single_transfer: limit(record.max_single_transfer),
-        max_daily_spend: limit(record.max_daily_spend),
-        require_memo: record.require_memo,
-        paused: record.paused,
-        allowlist,
-    })
+    PolicySetTo::Whole(record.rules.over(allowlist))
 }
 
 /// Finds accounts by their places in the program's instructions.

@@ -2,6 +2,7 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::events::{AllowlistRecord, PolicyRecord};
+use purser::Rules;
 
 use super::{code, ensure, Refusal};
 
@@ -83,13 +84,20 @@ impl Policy {
             || adds
     }
 
-    /// The policy as events show it; a list from a draft only by its hash.
-    pub(super) fn record(&self, draft: Option<[u8; 32]>) -> PolicyRecord {
-        PolicyRecord {
+    /// As arguments and events hold them.
+    pub fn rules(&self) -> Rules {
+        Rules {
             max_single_transfer: self.single,
             max_daily_spend: self.daily,
             require_memo: self.memo,
             paused: self.paused,
+        }
+    }
+
+    /// The policy as events show it; a list from a draft only by its hash.
+    pub(super) fn record(&self, draft: Option<[u8; 32]>) -> PolicyRecord {
+        PolicyRecord {
+            rules: self.rules(),
             allowlist: match (&self.only, draft) {
                 (None, _) => AllowlistRecord::Anyone,
                 (Some(only), None) => AllowlistRecord::Only {

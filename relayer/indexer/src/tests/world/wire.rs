@@ -126,13 +126,7 @@ impl World {
                     operator: key(&operator),
                     agent: key(&address),
                     policy_version: 1,
-                    policy: PolicyRecord {
-                        max_single_transfer: None,
-                        max_daily_spend: None,
-                        require_memo: false,
-                        paused: false,
-                        allowlist: AllowlistRecord::Anyone,
-                    },
+                    policy: PolicyRecord { rules: Rules::OPEN, allowlist: AllowlistRecord::Anyone },
                     signer: key(&nobody),
                 };
                 let data = purser::instruction::CreateAgent { agent_id, policy };

@@ -44,10 +44,7 @@ fn instructions() -> Vec<Written> {
     let halt =
         |agent, is_halted, by| ProgramEvent::HaltChanged { operator: operator_address, agent, is_halted, by };
     let record = PolicyRecord {
-        max_single_transfer: None,
-        max_daily_spend: Some(5),
-        require_memo: false,
-        paused: false,
+        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
         allowlist: AllowlistRecord::Anyone,
     };
     let policy_set = |agent, policy_version| {
