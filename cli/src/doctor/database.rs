@@ -64,7 +64,7 @@ pub(super) async fn look_at(
             Some(free) => findings.not_ok(
                 "database",
                 format!("{place}: its disk has {} kB left, and writes fail once it is full", free / 1_000),
-                "free space on that disk, or move the database to another; docs/run/operating.md has what grows, under Retention",
+                "free space on that disk, or move the database to another; docs/run/operating.md says what grows, under \"What is deleted, and when\"",
             )?,
             None => has_tables = true,
         },
@@ -126,7 +126,7 @@ async fn look_for_room(store: &Store, place: &str, findings: &mut Findings) -> R
         Err(error @ StoreError::DiskFull(_)) => findings.not_ok(
             "database",
             format!("{place}: {error}"),
-            "free space on that disk, or move the database to another; docs/run/operating.md has what grows, under Retention",
+            "free space on that disk, or move the database to another; docs/run/operating.md says what grows, under \"What is deleted, and when\"",
         ),
         Err(error) => findings.not_ok("database", format!("{place}: {error}"), mend_of(&error)),
     }
