@@ -3022,24 +3022,12 @@ export type Purser = {
             "type": "u32"
           },
           {
-            "name": "maxSingleTransfer",
+            "name": "rules",
             "type": {
-              "option": "u64"
+              "defined": {
+                "name": "rules"
+              }
             }
-          },
-          {
-            "name": "maxDailySpend",
-            "type": {
-              "option": "u64"
-            }
-          },
-          {
-            "name": "requireMemo",
-            "type": "bool"
-          },
-          {
-            "name": "paused",
-            "type": "bool"
           },
           {
             "name": "entries",
@@ -3934,30 +3922,18 @@ export type Purser = {
     {
       "name": "policyArgs",
       "docs": [
-        "The whole policy. Amounts in micro-USDC; `None` is no limit."
+        "The whole policy."
       ],
       "type": {
         "kind": "struct",
         "fields": [
           {
-            "name": "maxSingleTransfer",
+            "name": "rules",
             "type": {
-              "option": "u64"
+              "defined": {
+                "name": "rules"
+              }
             }
-          },
-          {
-            "name": "maxDailySpend",
-            "type": {
-              "option": "u64"
-            }
-          },
-          {
-            "name": "requireMemo",
-            "type": "bool"
-          },
-          {
-            "name": "paused",
-            "type": "bool"
           },
           {
             "name": "allowlist",
@@ -4079,24 +4055,12 @@ export type Purser = {
         "kind": "struct",
         "fields": [
           {
-            "name": "maxSingleTransfer",
+            "name": "rules",
             "type": {
-              "option": "u64"
+              "defined": {
+                "name": "rules"
+              }
             }
-          },
-          {
-            "name": "maxDailySpend",
-            "type": {
-              "option": "u64"
-            }
-          },
-          {
-            "name": "requireMemo",
-            "type": "bool"
-          },
-          {
-            "name": "paused",
-            "type": "bool"
           },
           {
             "name": "allowlist",
@@ -4186,6 +4150,37 @@ export type Purser = {
           },
           {
             "name": "guardian"
+          }
+        ]
+      }
+    },
+    {
+      "name": "rules",
+      "docs": [
+        "The rules of a policy beside its allowlist, as arguments and events hold them. Amounts in micro-USDC; `None` is no limit."
+      ],
+      "type": {
+        "kind": "struct",
+        "fields": [
+          {
+            "name": "maxSingleTransfer",
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "maxDailySpend",
+            "type": {
+              "option": "u64"
+            }
+          },
+          {
+            "name": "requireMemo",
+            "type": "bool"
+          },
+          {
+            "name": "paused",
+            "type": "bool"
           }
         ]
       }
