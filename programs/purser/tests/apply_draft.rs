@@ -16,11 +16,7 @@ use crate::support::{
 fn policy(wallets: usize, token_accounts: usize) -> PolicyArgs {
     let token_accounts = &many_keys(token_accounts + 1)[..token_accounts];
     let allowlist = only(&many_keys(wallets.max(1))[..wallets], token_accounts);
-    PolicyArgs {
-        rules: Rules { max_daily_spend: Some(9_000_000), ..Rules::OPEN },
-        allowlist,
-        ..open_policy()
-    }
+    PolicyArgs { rules: Rules { max_daily_spend: Some(9_000_000), ..Rules::OPEN }, allowlist }
 }
 
 #[test]
@@ -83,11 +79,7 @@ fn an_agent_with_256_entries_pays_those_and_nobody_else_and_can_shrink_again() {
 
 #[test]
 fn a_short_or_empty_list_or_none_is_as_good() {
-    let of = |allowlist| PolicyArgs {
-        allowlist,
-        rules: Rules { require_memo: true, ..Rules::OPEN },
-        ..open_policy()
-    };
+    let of = |allowlist| PolicyArgs { allowlist, rules: Rules { require_memo: true, ..Rules::OPEN } };
     for policy in
         [of(AllowlistArg::Anyone), of(only(&[], &[])), of(only(&keys(1), &[])), of(only(&keys(1), &keys(2)))]
     {

@@ -39,7 +39,6 @@ fn world() -> World {
     let tight = PolicyArgs {
         rules: Rules { max_single_transfer: Some(5), ..Rules::OPEN },
         allowlist: only(&keys(1), &[]),
-        ..open_policy()
     };
     world.policy(|policy| *policy = tight);
     world.delay(3_600);

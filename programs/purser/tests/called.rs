@@ -84,7 +84,6 @@ fn an_admin_that_signs_by_its_program_does_all_that_an_admin_may() {
     let tight = PolicyArgs {
         rules: Rules { max_single_transfer: Some(5), ..Rules::OPEN },
         allowlist: only(&keys(1), &[]),
-        ..open_policy()
     };
     accept(&mut world, &main.set_policy(1, tight.clone()));
     // What loosens waits for everybody but the admin.

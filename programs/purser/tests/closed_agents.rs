@@ -101,7 +101,6 @@ fn the_admin_creates_over_it_with_nothing_of_the_old_agent_in_the_new_one() {
     let policy = PolicyArgs {
         rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
         allowlist: only(&[PAYEE], &[]),
-        ..open_policy()
     };
     world.accept(&sibling.create_agent_with(SIBLING_ID, policy).signed_by(Who::Admin));
     let data = world.account(&sibling.agent).data;

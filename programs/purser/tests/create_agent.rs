@@ -162,7 +162,6 @@ fn the_first_transfer_obeys_the_policy_that_the_agent_began_with() {
     let policy = PolicyArgs {
         rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
         allowlist: only(&[], &[PAYEE]),
-        ..open_policy()
     };
     world.accept(&create_with(&policy));
     world.fund(place.source, 10);
@@ -207,7 +206,6 @@ fn where_loosened_policies_wait_the_admin_alone_creates_an_agent_where_usdc_lies
             PolicyArgs {
                 allowlist: only(&[], &keys(12)),
                 rules: Rules { max_single_transfer: Some(1), ..Rules::OPEN },
-                ..open_policy()
             },
             true,
         ),

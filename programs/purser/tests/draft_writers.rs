@@ -15,7 +15,6 @@ fn policy(writer: usize, count: usize) -> PolicyArgs {
     PolicyArgs {
         rules: Rules { max_daily_spend: Some(limit), ..Rules::OPEN },
         allowlist: only(&own[..count - 1], &own[count - 1..]),
-        ..open_policy()
     }
 }
 

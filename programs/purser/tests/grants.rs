@@ -25,7 +25,6 @@ fn tight() -> PolicyArgs {
     PolicyArgs {
         rules: Rules { max_single_transfer: Some(5), max_daily_spend: Some(10), ..Rules::OPEN },
         allowlist: only(&keys(1), &[]),
-        ..open_policy()
     }
 }
 

@@ -69,7 +69,6 @@ impl Attack {
         let listed = PolicyArgs {
             rules: Rules { max_daily_spend: second, ..Rules::OPEN },
             allowlist: only(&[], &[PAYEE]),
-            ..open_policy()
         };
         // The draft that this agent has from the beginning would only be in the way.
         let theirs = PolicyArgs { allowlist: only(&[], &[PAYEE]), ..open_policy() };
@@ -230,7 +229,6 @@ impl Attack {
                                     ..Rules::OPEN
                                 },
                                 allowlist,
-                                ..open_policy()
                             };
                             self.loosen(which, policy);
                         }

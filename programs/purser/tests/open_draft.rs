@@ -14,11 +14,7 @@ use crate::support::{
 fn proposal(world: &World, wallets: usize, token_accounts: usize) -> Proposal {
     let allowlist =
         only(&many_keys(wallets + 1)[..wallets], &many_keys(token_accounts + 1)[..token_accounts]);
-    world.propose(PolicyArgs {
-        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
-        allowlist,
-        ..open_policy()
-    })
+    world.propose(PolicyArgs { rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN }, allowlist })
 }
 
 #[track_caller]
@@ -79,11 +75,8 @@ fn a_draft_without_entries_is_sealed_at_once() {
         for who in [Who::PolicyAuthority, Who::Admin] {
             let mut world = World::new();
             world.delay(60);
-            let policy = PolicyArgs {
-                allowlist: allowlist.clone(),
-                rules: Rules { paused: true, ..Rules::OPEN },
-                ..open_policy()
-            };
+            let policy =
+                PolicyArgs { allowlist: allowlist.clone(), rules: Rules { paused: true, ..Rules::OPEN } };
             let proposal = world.propose(policy);
             let outcome = world.accept(&proposal.open().signed_by(who));
             assert_opened(&world, &proposal);

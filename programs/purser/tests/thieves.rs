@@ -532,11 +532,7 @@ mod approver {
         let place = house.places[0];
         house.policy(
             place,
-            PolicyArgs {
-                rules: Rules { max_daily_spend: daily, ..Rules::OPEN },
-                allowlist: only(&[], &[]),
-                ..open_policy()
-            },
+            PolicyArgs { rules: Rules { max_daily_spend: daily, ..Rules::OPEN }, allowlist: only(&[], &[]) },
         );
         let mut open = vec![];
         for seconds in instants() {

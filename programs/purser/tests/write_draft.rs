@@ -13,11 +13,8 @@ use crate::support::{
 fn opened(wallets: &[Pubkey], token_accounts: &[Pubkey]) -> (World, Proposal) {
     let mut world = World::new();
     let allowlist = only(wallets, token_accounts);
-    let proposal = world.propose(PolicyArgs {
-        allowlist,
-        rules: Rules { max_daily_spend: Some(9), ..Rules::OPEN },
-        ..open_policy()
-    });
+    let proposal =
+        world.propose(PolicyArgs { allowlist, rules: Rules { max_daily_spend: Some(9), ..Rules::OPEN } });
     world.accept(&proposal.open());
     (world, proposal)
 }

@@ -5,15 +5,13 @@ use anchor_lang::prelude::Pubkey;
 use bytemuck::Zeroable;
 use purser::constants::{AGENT_SEED, LAYOUT_VERSION};
 use purser::events::{
-    AgentClosed, AgentCreated, AllowlistRecord, BoundsSet, DraftClosed, PausedSet, PolicyRecord, PolicySet,
-    RentRefundSet, TagBucketsSet,
+    AgentClosed, AgentCreated, BoundsSet, DraftClosed, PausedSet, PolicyRecord, PolicySet, RentRefundSet,
+    TagBucketsSet,
 };
 use purser::state::{Agent, Authority, ClosedAgent, Role, StoredPolicy, second};
 use purser::{Bounds, instruction};
 use purser_client::{Called, arguments, decode_event};
-use purser_policy::{
-    Address, Allowlist, Limit, Policy, SpendWindow, TAG_SECONDS, TagBucket, UsdcAmount, grow, shrink,
-};
+use purser_policy::{Policy, SpendWindow, TAG_SECONDS, TagBucket, UsdcAmount, grow, shrink};
 
 use super::found::BoundsChange;
 use super::step::Step;

@@ -9,7 +9,7 @@ use purser::events::{
 use purser::instruction;
 use purser_client::{Called, EventLog, arguments, decode_event, transfer_arguments};
 use purser_model::{Address, AllowedRecipients, HaltedBy, SpendingPolicy, Spent};
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::UsdcAmount;
 use solana_sdk::pubkey::Pubkey;
 
 /// One action of our program that concerns history or accounts.

@@ -126,7 +126,7 @@ impl World {
                     operator: key(&operator),
                     agent: key(&address),
                     policy_version: 1,
-                    policy: PolicyRecord { rules: Rules::OPEN, allowlist: AllowlistRecord::Anyone },
+                    policy: PolicyRecord { rules: purser::Rules::OPEN, allowlist: AllowlistRecord::Anyone },
                     signer: key(&nobody),
                 };
                 let data = purser::instruction::CreateAgent { agent_id, policy };

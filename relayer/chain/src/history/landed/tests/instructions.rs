@@ -44,7 +44,7 @@ fn instructions() -> Vec<Written> {
     let halt =
         |agent, is_halted, by| ProgramEvent::HaltChanged { operator: operator_address, agent, is_halted, by };
     let record = PolicyRecord {
-        rules: Rules { max_daily_spend: Some(5), ..Rules::OPEN },
+        rules: purser::Rules { max_daily_spend: Some(5), ..purser::Rules::OPEN },
         allowlist: AllowlistRecord::Anyone,
     };
     let policy_set = |agent, policy_version| {
