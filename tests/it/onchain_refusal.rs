@@ -1,9 +1,14 @@
 //! Each rule twice: the relayer refuses with 402 and `checks`; and the chain refuses the same transfer for the same
 //! violation, when the transfer authority's key signs it for the program directly.
 
+#[path = "../../policy/tests/table/mod.rs"]
+mod table;
+
+use futures::future::join_all;
 use purser::Bounds;
 use purser::error::PurserError;
 use purser_client::DraftAccounts;
+use purser_policy::{Limit, UsdcAmount};
 use purser_tests::agent::random_tag;
 use purser_tests::chain::{DirectOutcome, DirectTransfer};
 use purser_tests::{Agent, Operator};
@@ -13,6 +18,7 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
 use crate::history::entries_once;
+use table::{Listed, ROWS, Row};
 
 /// An agent that holds 100 USDC under this policy, and a payee.
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
@@ -39,27 +45,64 @@ async fn both_refuse(agent: &Agent, usdc: &str, payee: &Pubkey, code: &str, rule
     assert_eq!(before, after);
 }
 
+/// The table of decisions, by the running service and by the program under it.
 #[tokio::test]
-async fn paused_account_is_refused_here_and_on_chain() {
-    let (agent, payee) = agent_under(json!({ "paused": true })).await;
-    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Paused).await;
+async fn service_and_program_decide_as_the_table_says() {
+    join_all(ROWS.map(decides)).await;
 }
 
-#[tokio::test]
-async fn halted_operator_is_refused_here_and_on_chain() {
-    let (agent, payee) = agent_under(json!({})).await;
-    let operator = &agent.operator;
-    let halted = operator.chain.halts(operator.address, None, operator.app().policy_authority()).await;
-    assert!(matches!(halted, DirectOutcome::Settled(_)), "{halted:?}");
-    both_refuse(&agent, "1", &payee, "account_paused", "paused", PurserError::Halted).await;
-}
-
-#[tokio::test]
-async fn missing_memo_is_refused_here_and_on_chain() {
-    let (agent, payee) = agent_under(json!({ "require_memo": true })).await;
-    both_refuse(&agent, "1", &payee, "policy_violation", "require_memo", PurserError::MemoRequired).await;
-    agent.pays("1").to(&payee).memo("x").await.is_settled();
-    assert!(matches!(agent.pays_directly("1", &payee, "x").await, DirectOutcome::Settled(_)));
+async fn decides(row: Row) {
+    // A halt is of the operator, and so each row has its own.
+    let operator = match row.halted {
+        true => Operator::shared().await.app().new_operator().await,
+        false => Operator::shared().await,
+    };
+    let agent = operator.creates_account_with("Ada", "100").await;
+    let (payee, owner) = operator.chain.new_payee().await;
+    let usdc = |micros: u64| UsdcAmount::from_micros(micros).to_string();
+    if row.spent > 0 {
+        agent.pays(&usdc(row.spent)).to(&payee).await.is_settled();
+    }
+    let limit = |limit: Limit| limit.micros().map_or(Value::Null, |micros| json!(usdc(micros)));
+    let allowlist = match row.policy.allowlist {
+        Listed::Anyone => Value::Null,
+        Listed::Nobody => json!([]),
+        Listed::Owner => json!([{ "wallet": owner.pubkey().to_string() }]),
+        Listed::TokenAccount => json!([{ "token_account": payee.to_string() }]),
+    };
+    agent
+        .sets_policy(json!({
+            "max_single_transfer": limit(row.policy.max_single_transfer),
+            "max_daily_spend": limit(row.policy.max_daily_spend),
+            "require_memo": row.policy.require_memo,
+            "paused": row.policy.paused,
+            "allowed_counterparties": allowlist,
+        }))
+        .await;
+    if row.halted {
+        let halted = operator.chain.halts(operator.address, None, operator.app().policy_authority()).await;
+        assert!(matches!(halted, DirectOutcome::Settled(_)), "{halted:?}");
+    }
+    let amount = usdc(row.amount);
+    let mut payment = agent.pays(&amount).to(&payee);
+    if !row.memo.is_empty() {
+        payment = payment.memo(row.memo);
+    }
+    match row.refusal {
+        None => drop(payment.await.is_settled()),
+        Some(refusal) => {
+            let before = (agent.balance_micros().await, operator.chain.agent(&agent.address).await);
+            let refused = payment.await.is_error(402, refusal.code);
+            assert_eq!(refused["status"], "rejected", "{}", row.name);
+            assert!(refused.text_of("transfer_id").starts_with("txn_"), "{}", row.name);
+            assert_eq!(refused.failed_checks()[0], refusal.rule, "{}", row.name);
+            assert!(refused.text_of("message").contains(refusal.words), "{}: {}", row.name, refused.text);
+            let directly = agent.pays_directly(&amount, &payee, row.memo).await;
+            assert_eq!(directly, refused_as(refusal.violation.into()), "{}", row.name);
+            let after = (agent.balance_micros().await, operator.chain.agent(&agent.address).await);
+            assert_eq!(before, after, "{}", row.name);
+        }
+    }
 }
 
 #[tokio::test]
@@ -74,27 +117,6 @@ async fn memo_of_201_characters_is_refused_here_and_one_of_801_bytes_on_chain() 
     assert!(matches!(agent.pays_directly("1", &payee, &longest).await, DirectOutcome::Settled(_)));
     let entries = entries_once(&agent, 2).await;
     assert!(entries.iter().any(|entry| entry["memo"] == longest.as_str()), "{entries:#?}");
-}
-
-#[tokio::test]
-async fn recipient_outside_the_allowlist_is_refused_here_and_on_chain() {
-    let friend = Keypair::new_from_array([5; 32]).pubkey().to_string();
-    let (agent, payee) = agent_under(json!({ "allowed_counterparties": [friend] })).await;
-    let (code, rule) = ("policy_violation", "allowed_counterparties");
-    both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
-    agent.sets_policy(json!({ "allowed_counterparties": [] })).await;
-    both_refuse(&agent, "1", &payee, code, rule, PurserError::RecipientNotAllowed).await;
-    agent.sets_policy(json!({ "allowed_counterparties": [payee.to_string()] })).await;
-    assert!(matches!(agent.pays_directly("1", &payee, "").await, DirectOutcome::Settled(_)));
-}
-
-#[tokio::test]
-async fn amount_above_the_single_limit_is_refused_here_and_on_chain() {
-    let (agent, payee) = agent_under(json!({ "max_single_transfer": 2.5 })).await;
-    let (code, rule) = ("policy_violation", "max_single_transfer");
-    both_refuse(&agent, "2.500001", &payee, code, rule, PurserError::SingleLimitExceeded).await;
-    agent.pays("2.5").to(&payee).await.is_settled();
-    assert!(matches!(agent.pays_directly("2.5", &payee, "").await, DirectOutcome::Settled(_)));
 }
 
 #[tokio::test]

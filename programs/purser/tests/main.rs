@@ -15,6 +15,7 @@ mod close_draft;
 mod closed_agents;
 mod create_agent;
 mod create_operator;
+mod decisions;
 mod draft_writers;
 mod error_codes;
 mod grants;

@@ -7,6 +7,7 @@ mod answers;
 mod approvals;
 pub(in crate::http) mod bad_requests;
 mod bulk;
+mod decisions;
 mod denials;
 mod faults;
 mod halts;
