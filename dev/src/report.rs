@@ -92,6 +92,7 @@ impl Ready {
             ("PURSER_MCP_URL", &self.mcp_url),
             ("PURSER_OPERATOR_KEY", &self.operator_key),
             ("PURSER_AGENT_KEY", &self.agent_key),
+            ("PURSER_OPERATOR", &self.operator_address),
             ("PURSER_ACCOUNT", &self.account_id),
             ("PURSER_PAYEE", &self.payee_token_account),
             ("PURSER_RPC_URL", &self.rpc_url),

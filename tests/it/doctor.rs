@@ -440,14 +440,16 @@ async fn defences_that_are_off_are_named_until_they_are_on() {
     home.says("The admin&#39;s key lies on the server");
 
     let cold = temp_folder();
-    let update = OperatorUpdate {
-        guardian: Some(Keypair::new().pubkey()),
-        loosening_delay_seconds: Some(60),
-        ..Default::default()
-    };
+    let guardian = Keypair::new().pubkey();
+    let update =
+        OperatorUpdate { guardian: Some(guardian), loosening_delay_seconds: Some(60), ..Default::default() };
     operator.chain.updates_operator(operator.address, update, app.admin()).await;
     fs::copy(&admin, cold.path().join("admin.json")).expect("the folder is writable");
     fs::remove_file(&admin).expect("own file");
+    // It could not pay for its halt.
+    let [(check, mend)] = &weak(&doctor(&app.config()))[..] else { panic!("{:#}", doctor(&app.config())) };
+    assert!(check.contains("SOL of guardian") && mend.ends_with(&guardian.to_string()), "{check}: {mend}");
+    operator.chain.funds(&guardian, 1).await;
     assert!(weak(&doctor(&app.config())).is_empty());
     let text = said(&purser(&["doctor", "--config", path_text(&app.config())]));
     assert!(text.contains("Everything is well."), "{text}");

@@ -1,6 +1,7 @@
 //! Halts: they stop an account independently of its policy, and only some may lift them.
 
 use purser_tests::chain::DirectOutcome;
+use purser_tests::network::path_text;
 use purser_tests::{Agent, Answer, AppSettings, Operator, TestApp, TestNetwork, page};
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
@@ -143,7 +144,10 @@ async fn halt_by_command_on_the_server_stops_every_account_and_only_the_admins_w
     let (payee, _) = operator.chain.new_payee().await;
     ada.pays("1").to(&payee).await.is_settled();
     let command = page::inline("docs/run/emergency.md", "purser halt ");
-    let command = page::filled(&command, &[("OPERATOR_ID", operator.id.as_str())]);
+    let config = operator.app().config();
+    let command =
+        page::filled(&command, &[("OPERATOR_ID", operator.id.as_str()), ("FILE", path_text(&config))]);
+    let (command, _) = command.split_once(" --config ").expect("`runs` names it for each command");
     let words: Vec<&str> = command.split_whitespace().skip(1).collect();
     let halted = operator.app().runs(&words);
     assert_eq!((&halted["halted"], &halted["halted_by"]), (&json!(true), &json!("policy_authority")));

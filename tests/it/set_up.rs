@@ -57,12 +57,14 @@ impl Scene {
         let cold = folder.path().join("cold");
         fs::create_dir(&cold).expect("the folder is writable");
         let path = format!("{}:{}", path_text(&on_path), std::env::var("PATH").unwrap_or_default());
+        let guardian = Keypair::new().pubkey();
+        network.chain().funds(&guardian, 1).await;
         let variables = vec![
             ("PATH", path),
             ("RPC_URL", network.rpc_url.clone()),
             ("WS_URL", network.ws_url.clone()),
             ("USDC_MINT", network.usdc_mint.to_string()),
-            ("GUARDIAN", Keypair::new().pubkey().to_string()),
+            ("GUARDIAN", guardian.to_string()),
             ("COLD", path_text(&cold).to_owned()),
             // Ports that other tests do not use.
             ("PURSER__SERVER__LISTEN", "127.0.0.1:0".to_owned()),

@@ -199,7 +199,10 @@ async fn look_at_operators(
         let check = format!("network {}: operator {}", chain.network(), operator.id);
         let address = operator.address;
         match within(chain.read_operator(&address)).await {
-            Ok(Some(found)) => look_at_defences(chain, &check, &found, findings)?,
+            Ok(Some(found)) => {
+                look_at_defences(chain, &check, &found, findings)?;
+                look_at_guardian(chain, &check, &found, findings).await?;
+            }
             // Nothing is there, or something of another program.
             Ok(None) | Err(ChainError::NotFound { .. }) => {
                 let mend = "name the cluster and the `program_id` that it was created with";
@@ -278,6 +281,24 @@ async fn look_at_limits(
                 "give each account a policy: its page of the dashboard, or PUT /v1/accounts/ID/policy",
             )?;
         }
+    }
+    Ok(())
+}
+
+/// Says if the guardian could not pay for a halt.
+async fn look_at_guardian(
+    chain: &SolanaChain,
+    check: &str,
+    operator: &OperatorOnChain,
+    findings: &mut Findings,
+) -> Result<()> {
+    let Some(guardian) = operator.guardian else { return Ok(()) };
+    if matches!(within(chain.lacks_a_fee(&guardian)).await, Ok(true)) {
+        findings.weak(
+            format!("{check}: SOL of guardian"),
+            format!("{guardian} cannot pay the fee of a halt"),
+            format!("send 0.01 SOL to {guardian}"),
+        )?;
     }
     Ok(())
 }
