@@ -26,8 +26,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("audit", 1_125), // the audit alone, for its benchmark; a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
     ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
     ("audit/replay", 10_380), // changes that name what they replace; balance and approver in the ledger; what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
-    ("cli", 3_400), // the transaction of a halt, on record; `operator set`; a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
-    ("client", 1_525), // changes of bounds and caps that name what they replace; creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
+    ("cli", 3_420), // a guardian that cannot pay; the transaction of a halt, on record; `operator set`; a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
+    ("client", 1_495), // changes of bounds and caps that name what they replace; creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
     ("csv", 60),       // what the audit's ledger and the relayer's lists share
     ("core", 4_980), // wallets as payees; a question that whoever asked takes back; its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
@@ -37,12 +37,12 @@ const BUDGETS: &[(&str, usize)] = &[
     ("localnet", 1_630),       // a gate: pages of other sites only read
     ("main", 225),             // what the configuration says of extensions is read here
     ("migrations", 6_075), // warnings; approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
-    ("policy", 1_620), // warnings of rules that never apply; goal 900; buckets that grow are its latest raise
-    ("programs/purser", 4_580), // changes of bounds and caps that name what they replace; removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
+    ("policy", 1_640), // a limit from and to its number, for all crates; warnings of rules that never apply; goal 900; buckets that grow are its latest raise
+    ("programs/purser", 4_570), // changes of bounds and caps that name what they replace; removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
     ("relayer/api", 8_470),     // wallets as payees; goal 7,000
     ("relayer/app", 1_520),
     ("relayer/base", 880),
-    ("relayer/chain", 7_695), // token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
+    ("relayer/chain", 7_700), // whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
     ("relayer/indexer", 1_825),
     ("relayer/model", 6_470), // token accounts of payees; transactions of actions; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
     ("relayer/service", 9_470), // token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
