@@ -13,7 +13,7 @@ use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 
 use crate::chain::{DirectOutcome, DirectTransfer};
-use crate::client::{Answer, Client};
+use crate::client::{Answer, Client, once_reachable};
 use crate::money::micros;
 use crate::operator::Operator;
 
@@ -58,7 +58,8 @@ impl Agent {
 
     /// Replaces the policy with the operator's key; panics when refused.
     pub async fn sets_policy(&self, policy: Value) -> Answer {
-        self.operator.client.put(&self.path("/policy"), &policy).await.has_status(200)
+        let path = self.path("/policy");
+        once_reachable(async || self.operator.client.put(&path, &policy).await).await.has_status(200)
     }
 
     /// Makes a key for this agent and returns a client that uses it.

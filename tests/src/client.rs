@@ -1,6 +1,7 @@
 //! One HTTP request and what came back.
 
 use std::ops::Index;
+use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
@@ -223,4 +224,17 @@ impl Index<&str> for Answer {
     fn index(&self, field: &str) -> &Value {
         &self.body[field]
     }
+}
+
+/// What `asks` answers once the service reaches Solana. For the set-up of a test: a busy machine may starve the tests' network, and
+/// nothing was done then.
+pub(crate) async fn once_reachable(asks: impl AsyncFn() -> Answer) -> Answer {
+    for _ in 0..40 {
+        let answer = asks().await;
+        if answer.body["error"] != "solana_unavailable" {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
+    asks().await
 }

@@ -11,7 +11,7 @@ use solana_sdk::signer::Signer;
 use crate::agent::Agent;
 use crate::app::TestApp;
 use crate::chain::{Chain, DirectOutcome};
-use crate::client::{Answer, Client};
+use crate::client::{Answer, Client, once_reachable};
 use crate::money::micros;
 use crate::network::TestNetwork;
 
@@ -80,8 +80,9 @@ impl Operator {
 
     /// Creates an empty account without limits.
     pub async fn creates_account(&self, name: &str) -> Agent {
-        let created = self.client.post("/v1/accounts", &json!({ "name": name })).await.has_status(201);
-        Agent::of(self, &created)
+        let body = json!({ "name": name });
+        let created = once_reachable(async || self.client.post("/v1/accounts", &body).await).await;
+        Agent::of(self, &created.has_status(201))
     }
 
     /// Creates an account that holds `usdc`.

@@ -153,9 +153,9 @@ impl ChainClock {
             return Ok(recent);
         }
         if let Some(known) = state.recent
-            && let Some(block_time) = pace(&known, &recent)
+            && let Some(measured) = pace(&known, &recent)
         {
-            state.block_time = Some(block_time);
+            state.block_time = Some(steadied(state.block_time, measured));
         }
         state.recent = Some(recent);
         Ok(recent)
@@ -190,6 +190,12 @@ fn pace(known: &Recent, recent: &Recent) -> Option<Duration> {
     if span < PACE_SPAN_MIN { None } else { span.checked_div(blocks) }
 }
 
+/// The pace to go by once this was measured. A network that stood still looks slow, then makes up for its blocks, and a blockhash that
+/// was kept by that pace has expired. So a slower pace is believed step by step.
+fn steadied(known: Option<Duration>, measured: Duration) -> Duration {
+    known.map_or(measured, |known| measured.min(known.max(Duration::from_millis(1)) * 5 / 4))
+}
+
 /// How long after it was read a blockhash may be signed over.
 fn age_max(block_time: Option<Duration>) -> Duration {
     block_time.map_or(BLOCKHASH_AGE_UNMEASURED, |block_time| {
@@ -207,6 +213,22 @@ mod tests {
 
     fn height(last_valid_block_height: u64, at: Instant) -> Recent {
         Recent { blockhash: Hash::new_from_array([7; 32]), last_valid_block_height, slot: 1, at }
+    }
+
+    #[test]
+    fn network_that_stood_still_is_not_taken_for_a_slow_one() {
+        let ms = Duration::from_millis;
+        let mut pace = steadied(None, ms(40));
+        for measured in [ms(2_000), ms(1), ms(40)] {
+            pace = steadied(Some(pace), measured);
+            assert!(age_max(Some(pace)) <= ms(2_500), "{pace:?}");
+        }
+        // One that is slow from now on is found to be.
+        for _ in 0..40 {
+            pace = steadied(Some(pace), ms(400));
+        }
+        assert_eq!(pace, ms(400));
+        assert_eq!(steadied(Some(Duration::ZERO), ms(400)), Duration::from_micros(1_250));
     }
 
     #[test]
