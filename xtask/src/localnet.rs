@@ -30,7 +30,7 @@ pub fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
 }
 
 /// On two cores.
-pub const FROM_NOTHING: &str = "about 9 minutes";
+pub const FROM_NOTHING: &str = "about 16 minutes";
 
 /// Makes a release build, because the network's run loop bounds throughput.
 pub fn ensure_built(workspace: &Workspace) -> Result<()> {

@@ -34,10 +34,10 @@ impl Part {
                 if optional_features {
                     cargo.args(["--features", "purser-tests/optional-features"]);
                 }
-                ("the service and its tests", "about 10 minutes", cargo)
+                ("the service and its tests", "about 12 minutes", cargo)
             }
             Self::Program => {
-                ("the program's tests", "about 8 minutes", workspace.program_tests_cargo("build"))
+                ("the program's tests", "about 5 minutes", workspace.program_tests_cargo("build"))
             }
         };
         build(what, from_nothing, linted(&mut cargo).args(["--all-targets", "--keep-going"]))
@@ -45,10 +45,6 @@ impl Part {
 }
 
 impl Workspace {
-    pub fn build_relayer(&self) -> Result<()> {
-        build("the relayer", "about 7 minutes", &mut self.relayer_cargo()).map(drop)
-    }
-
     /// Builds the crash runs, and the relayer that can die at a chosen step (see `core/src/crash_point.rs`).
     pub fn build_crash_runs(&self) -> Result<()> {
         let mut cargo = self.cargo("build");

@@ -12,10 +12,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use purser_dev::Progress;
 use serde::Serialize;
 
@@ -26,7 +25,7 @@ use crate::postgres::{self, Found, Postgres};
 use crate::workspace::{Workspace, command};
 use groups::{GROUPS, Group};
 use load::Load;
-use output::{Outcome, Output};
+use output::Output;
 use timings::Timings;
 
 /// The black-box tests mostly wait: for slots, finality and the start of processes.
@@ -130,11 +129,9 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
             eprintln!("Round {round} of {rounds}, beside {} busy cores", load::CORES);
             Load::start()
         });
-        for (program, outcome) in room.run_all(&programs)? {
-            tally.add(&outcome);
-            timings.add(outcome.times.into_iter().map(|(test, took)| (format!("{program} {test}"), took)));
-            for test in outcome.names {
-                *failures.entry(format!("{program} {test}")).or_default() += 1;
+        for program in &programs {
+            for failed in room.run(program, &mut tally, &mut timings)? {
+                *failures.entry(failed).or_default() += 1;
             }
         }
         drop(load);
@@ -210,25 +207,9 @@ struct TestSetup<'a> {
 }
 
 impl TestSetup<'_> {
-    /// Runs the black-box tests, and beside them the other programs one after the other.
-    fn run_all(&self, programs: &[TestProgram]) -> Result<Vec<(String, Outcome)>> {
-        let (black_box, others): (Vec<_>, Vec<_>) =
-            programs.iter().partition(|program| program.source.ends_with(BLACK_BOX));
-        let run =
-            |programs: Vec<&TestProgram>| programs.into_iter().map(|program| self.run(program)).collect();
-        thread::scope(|scope| {
-            let others = scope.spawn(|| run(others));
-            let black_box: Result<Vec<_>> = run(black_box);
-            let others: Result<Vec<_>> =
-                others.join().map_err(|_| anyhow!("a thread that runs tests panicked"))?;
-            Ok([others?, black_box?].concat())
-        })
-    }
-
-    /// Runs a test program, and names it. Prints one line, and the output of failed tests.
-    fn run(&self, program: &TestProgram) -> Result<(String, Outcome)> {
-        let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source);
-        let name = name.display().to_string();
+    /// Runs a test program, adds to the tally and returns what failed. Prints one line, and the output of failed tests.
+    fn run(&self, program: &TestProgram, tally: &mut Tally, timings: &mut Timings) -> Result<Vec<String>> {
+        let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();
         let progress = Progress::begin_quietly(format!("Running {name}"));
         let begun = Instant::now();
         let mut child = self.command(program).spawn().with_context(|| format!("cannot start {name}"))?;
@@ -244,10 +225,14 @@ impl TestSetup<'_> {
         let status = child.wait()?;
         progress.end();
         let ended = output.ended(status.success());
+        tally.passed += ended.passed;
+        tally.failed += ended.failed;
+        tally.ignored += ended.ignored;
         if ended.passed + ended.failed + ended.ignored > 0 {
             self.say(&format!("{name}: {ended} in {:.1} s", begun.elapsed().as_secs_f32()))?;
         }
-        Ok((name, ended))
+        timings.add(ended.times.iter().map(|(test, took)| (format!("{name} {test}"), *took)));
+        Ok(ended.names.iter().map(|test| format!("{name} {test}")).collect())
     }
 
     fn command(&self, program: &TestProgram) -> Command {
@@ -288,12 +273,6 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, outcome: &Outcome) {
-        self.passed += outcome.passed;
-        self.failed += outcome.failed;
-        self.ignored += outcome.ignored;
-    }
-
     /// Counts an error outside the tests that keeps them from running.
     fn fail(&mut self, error: &anyhow::Error) {
         eprintln!("error: {error:#}");

@@ -24,7 +24,7 @@ enum Section {
     Failures,
 }
 
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub passed: u64,
     pub failed: u64,
