@@ -108,6 +108,7 @@ mod sealing_key;
 mod set_up;
 mod shipped;
 mod signers;
+mod stalls;
 mod stop;
 mod tags;
 mod token_accounts;

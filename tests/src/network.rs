@@ -80,6 +80,13 @@ impl TestNetwork {
         Arc::new(TestNetwork::start_with(&path, SLOT_MS, &state, None, Some(folder), None))
     }
 
+    /// Gives the network no time for so long, as a busy machine does. It makes up for its blocks afterwards.
+    pub async fn stands_still(&self, time: Duration) {
+        self.process.signals("-STOP");
+        tokio::time::sleep(time).await;
+        self.process.signals("-CONT");
+    }
+
     /// Stops a network that is kept, so that all of it is written.
     pub fn stops(&self) {
         self.process.begins_to_stop();

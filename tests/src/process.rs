@@ -121,7 +121,11 @@ impl Process {
 
     /// Asks the program to stop, as a service manager does, and does not wait.
     pub fn begins_to_stop(&self) {
-        let asked = Command::new("kill").args(["-TERM", &self.pid.to_string()]).status();
+        self.signals("-TERM");
+    }
+
+    pub(crate) fn signals(&self, signal: &str) {
+        let asked = Command::new("kill").args([signal, &self.pid.to_string()]).status();
         assert!(asked.is_ok_and(|status| status.success()), "the program can be signalled");
     }
 
