@@ -282,7 +282,7 @@ async function tasks(options) {
   await page.getByText("hotel, two nights").waitFor();
   if (await page.getByText("train", { exact: true }).count()) note("a search shows what it was not asked for");
   await check(page, "a search");
-  const file = await downloaded(page, page.getByRole("link", { name: "CSV" }));
+  const file = await downloaded(page, page.getByRole("link", { name: "CSV", exact: true }));
   if (!file.includes("hotel, two nights")) note("the file lacks what was found");
   await page.goto(clicked);
   // Preview a transfer.
@@ -441,7 +441,7 @@ async function tasks(options) {
   // All that is on record of it, with the request that did it.
   await page.getByRole("link", { name: "Actions", exact: true }).click();
   await page.locator("tbody tr", { hasText: "revoke key" }).first().getByText(/^req_/).waitFor();
-  const record = await downloaded(page, page.getByRole("link", { name: "CSV" }));
+  const record = await downloaded(page, page.getByRole("link", { name: "CSV", exact: true }));
   if (!record.includes("revoke_key")) note("the record lacks a key that was revoked");
   // End whoever else is signed in with this key.
   const other = await (await context(wide)).newPage();
