@@ -8,12 +8,13 @@ use futures::future::join_all;
 use purser::error::PurserError;
 use purser_client::DraftAccounts;
 use purser_client::purser::{GrantPayee, GrantTerms};
+use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
 
 use crate::chain::{DirectOutcome, DirectTransfer};
-use crate::client::{Answer, Client, once_reachable};
+use crate::client::{Answer, Client};
 use crate::money::micros;
 use crate::operator::Operator;
 
@@ -58,8 +59,7 @@ impl Agent {
 
     /// Replaces the policy with the operator's key; panics when refused.
     pub async fn sets_policy(&self, policy: Value) -> Answer {
-        let path = self.path("/policy");
-        once_reachable(async || self.operator.client.put(&path, &policy).await).await.has_status(200)
+        self.operator.client.asks_on(Method::PUT, &self.path("/policy"), &policy).await.has_status(200)
     }
 
     /// Makes a key for this agent and returns a client that uses it.

@@ -76,6 +76,19 @@ impl Client {
         self.sends(self.request(Method::PATCH, path).json(body)).await
     }
 
+    /// Sends a request until the service reaches Solana. For the set-up of a test: a busy machine may starve the tests' network, and
+    /// nothing was done then.
+    pub(crate) async fn asks_on(&self, method: Method, path: &str, body: &Value) -> Answer {
+        for _ in 0..40 {
+            let answer = self.sends(self.request(method.clone(), path).json(body)).await;
+            if answer.body["error"] != "solana_unavailable" {
+                return answer;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        self.sends(self.request(method, path).json(body)).await
+    }
+
     /// Sends these bytes unchanged as `application/json`.
     pub async fn sends_bytes(&self, method: Method, path: &str, bytes: impl Into<Vec<u8>>) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
@@ -224,17 +237,4 @@ impl Index<&str> for Answer {
     fn index(&self, field: &str) -> &Value {
         &self.body[field]
     }
-}
-
-/// What `asks` answers once the service reaches Solana. For the set-up of a test: a busy machine may starve the tests' network, and
-/// nothing was done then.
-pub(crate) async fn once_reachable(asks: impl AsyncFn() -> Answer) -> Answer {
-    for _ in 0..40 {
-        let answer = asks().await;
-        if answer.body["error"] != "solana_unavailable" {
-            return answer;
-        }
-        tokio::time::sleep(Duration::from_millis(250)).await;
-    }
-    asks().await
 }

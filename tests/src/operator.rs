@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use purser_client::AccountIds;
 use purser_client::purser::BudgetCaps;
+use reqwest::Method;
 use serde_json::json;
 use solana_sdk::pubkey::Pubkey;
 use solana_sdk::signer::Signer;
@@ -11,7 +12,7 @@ use solana_sdk::signer::Signer;
 use crate::agent::Agent;
 use crate::app::TestApp;
 use crate::chain::{Chain, DirectOutcome};
-use crate::client::{Answer, Client, once_reachable};
+use crate::client::{Answer, Client};
 use crate::money::micros;
 use crate::network::TestNetwork;
 
@@ -81,7 +82,7 @@ impl Operator {
     /// Creates an empty account without limits.
     pub async fn creates_account(&self, name: &str) -> Agent {
         let body = json!({ "name": name });
-        let created = once_reachable(async || self.client.post("/v1/accounts", &body).await).await;
+        let created = self.client.asks_on(Method::POST, "/v1/accounts", &body).await;
         Agent::of(self, &created.has_status(201))
     }
 
