@@ -46,6 +46,7 @@ mod early_refusals;
 mod error_codes;
 mod event_stream;
 mod events;
+mod examples;
 mod fees;
 mod files;
 mod first_payment;

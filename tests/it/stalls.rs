@@ -1,4 +1,4 @@
-//! A network that stands still for a while, and makes up for its blocks.
+//! A network that stalls for a while, and then catches up.
 
 use std::time::Duration;
 

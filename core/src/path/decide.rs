@@ -215,8 +215,8 @@ fn describe(destination: &Destination, to: &Recipient) -> String {
             "There is no account at the recipient's address.".into()
         }
         Destination::Wallet { usdc_token_account } => format!(
-            "The recipient is a wallet, not a USDC token account. Pay it as {{\"wallet\": \"{to}\"}}, under a new \
-             idempotency key: that pays its USDC token account, {usdc_token_account}."
+            "The recipient is a wallet, not a USDC token account. Pay it as {{\"wallet\": \"{to}\"}}: that pays its USDC token \
+             account, {usdc_token_account}."
         ),
         Destination::Vault { usdc_token_account }
         | Destination::NotWallet(NotWallet::Vault { usdc_token_account }) => format!(

@@ -1,4 +1,4 @@
-//! What policies answer to payments: one table, which tests of the rule, the program, the router and the running service read.
+//! Decisions about payments: one table for the tests of the rule, the program, the router and the running service.
 #![allow(dead_code, reason = "each of them reads what it can see")]
 
 use purser_policy::{Limit, PolicyOver, UsdcAmount, Violation};
@@ -33,7 +33,7 @@ pub struct Refusal {
     /// The error of the API, with status 402, and the first of its checks that is not `ok`.
     pub code: &'static str,
     pub rule: &'static str,
-    /// What the API's message contains.
+    /// Part of the API's message.
     pub words: &'static str,
 }
 

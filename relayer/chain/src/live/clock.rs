@@ -190,8 +190,8 @@ fn pace(known: &Recent, recent: &Recent) -> Option<Duration> {
     if span < PACE_SPAN_MIN { None } else { span.checked_div(blocks) }
 }
 
-/// The pace to go by once this was measured. A network that stood still looks slow, then makes up for its blocks, and a blockhash that
-/// was kept by that pace has expired. So a slower pace is believed step by step.
+/// Returns the pace to use after a measurement. A stalled network looks slow, then catches up, and a blockhash kept at the slow pace
+/// expires early. So the pace slows down by at most a quarter at a time.
 fn steadied(known: Option<Duration>, measured: Duration) -> Duration {
     known.map_or(measured, |known| measured.min(known.max(Duration::from_millis(1)) * 5 / 4))
 }

@@ -15,16 +15,13 @@ use solana_sdk::pubkey::Pubkey;
 
 use crate::read::decode::{self, to_address, to_pubkey};
 use crate::sign::instructions::{APPROVAL_UNITS, approval_fee, reclaim_fee};
-use crate::sign::payers::rent;
+use crate::sign::payers::{SIGNATURE_FEE, rent};
 use crate::sign::signer::{Signer, address};
 use crate::sign::signing::{self, CallSigners};
 use crate::solana::SolanaChain;
 use crate::solana::authorities::LAMPORTS_LOW;
 use crate::{ApprovalOrder, ApproveChain, ChainError, Commitment, ForApprover, GrantPayer, PaidGrant};
 use purser_model::{Address, CoSigned};
-
-/// Lamports for the one signature of a wallet that pays by itself.
-const FEE: u64 = 5_000;
 
 /// The accounts on which it depends whether the program opens an approver's grant, as read at one moment.
 struct Registered {
@@ -89,7 +86,7 @@ impl ApproveChain for SolanaChain {
             }
         }
         // A wallet may be emptied, or keeps what an account without data needs.
-        let left = wallet.map_or(0, |wallet| wallet.lamports).checked_sub(rent(Grant::BYTES) + FEE);
+        let left = wallet.map_or(0, |wallet| wallet.lamports).checked_sub(rent(Grant::BYTES) + SIGNATURE_FEE);
         if left.is_none_or(|left| left > 0 && left < rent(0)) {
             return Ok(ForApprover::Poor { later: false });
         }

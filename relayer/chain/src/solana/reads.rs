@@ -3,7 +3,7 @@
 use crate::history::SolanaHistory;
 use crate::read::bounds;
 use crate::read::decode::{self, to_address, to_pubkey};
-use crate::sign::payers::SIGNATURE_FEE;
+use crate::sign::payers::{SIGNATURE_FEE, rent};
 use crate::solana::SolanaChain;
 use crate::{
     AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, Commitment,
@@ -22,8 +22,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Lamports that stay in a wallet which pays a fee.
-const WALLET_RENT: u64 = 890_880;
 /// Account batches read concurrently.
 const BATCHES_AT_ONCE: usize = 4;
 /// How often an account is read until the budget that it names was read with it. One that nobody changes meanwhile: twice.
@@ -140,12 +138,12 @@ impl ReadChain for SolanaChain {
 }
 
 impl SolanaChain {
-    /// Whether a wallet lacks the SOL of a fee. False for an address that is no wallet: others pay for what it signs.
+    /// Returns true if a wallet cannot pay a fee and keep its rent. An address without a key signs nothing: false.
     pub async fn lacks_a_fee(&self, wallet: &Address) -> Result<bool, ChainError> {
         let key = to_pubkey(wallet);
         let found = self.rpc.accounts(&[key], 0).await?;
         let lamports = found.value.first().and_then(Option::as_ref).map_or(0, |account| account.lamports);
-        Ok(key.is_on_curve() && lamports < WALLET_RENT + SIGNATURE_FEE)
+        Ok(key.is_on_curve() && lamports < rent(0) + SIGNATURE_FEE)
     }
 
     /// The history reader of the same network.
