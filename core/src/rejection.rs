@@ -1,6 +1,10 @@
 use purser_policy::{Limit, Rule, RuleOutcome, UsdcAmount, Violation};
 
-use super::Timestamp;
+use super::{Halt, Timestamp, usdc_text};
+
+/// For a halt without known details.
+const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
+                      resume it, with its own wallet.";
 
 /// Why policy refused, and the result of every rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,33 +55,72 @@ words! {
 }
 
 impl RejectionReason {
-    /// Whether a grant may let such a payment pass.
-    pub const fn is_approvable(self) -> bool {
+    /// What is broken.
+    pub const fn rule(self) -> CheckedRule {
         match self {
-            Self::RecipientNotAllowed
-            | Self::SingleLimitExceeded
-            | Self::DailyLimitExceeded
-            | Self::GrantRequired => true,
-            Self::Halted
-            | Self::Paused
-            | Self::MemoRequired
-            | Self::MemoTooLong
-            | Self::MonthLimitExceeded
-            | Self::BudgetExceeded => false,
+            Self::Halted | Self::Paused => CheckedRule::Paused,
+            Self::MemoRequired | Self::MemoTooLong => CheckedRule::RequireMemo,
+            Self::RecipientNotAllowed => CheckedRule::AllowedCounterparties,
+            Self::SingleLimitExceeded => CheckedRule::MaxSingleTransfer,
+            Self::DailyLimitExceeded => CheckedRule::MaxDailySpend,
+            Self::GrantRequired => CheckedRule::ByGrantOnly,
+            Self::MonthLimitExceeded => CheckedRule::Max30DaySpend,
+            Self::BudgetExceeded => CheckedRule::Budget,
         }
     }
 
-    /// The reason for a violation; `None` for `DuplicateTransfer`, which means that the payment was made.
-    pub const fn of(violation: &Violation) -> Option<Self> {
-        match violation {
-            Violation::DuplicateTransfer | Violation::PaidTagsFull => None,
-            Violation::Halted => Some(Self::Halted),
-            Violation::Paused => Some(Self::Paused),
-            Violation::MemoRequired => Some(Self::MemoRequired),
-            Violation::MemoTooLong => Some(Self::MemoTooLong),
-            Violation::RecipientNotAllowed => Some(Self::RecipientNotAllowed),
-            Violation::SingleLimitExceeded { .. } => Some(Self::SingleLimitExceeded),
-            Violation::DailyLimitExceeded { .. } => Some(Self::DailyLimitExceeded),
+    /// Whether a grant may let such a payment pass.
+    pub fn is_approvable(self) -> bool {
+        let rule = self.rule();
+        rule == CheckedRule::ByGrantOnly || rule.of_policy().is_some_and(Rule::is_waivable)
+    }
+
+    /// The reason for a violation, and the violated limit for people. `None`: the payment was made, or the account has no room to
+    /// remember it.
+    pub fn of(violation: &Violation, halt: Option<Halt>) -> Option<(Self, String)> {
+        let (reason, message) = match violation {
+            Violation::DuplicateTransfer | Violation::PaidTagsFull => return None,
+            Violation::Halted => {
+                (Self::Halted, halt.map_or_else(|| HALTED.to_owned(), |halt| halt.to_string()))
+            }
+            Violation::Paused => (Self::Paused, "The account is paused.".to_owned()),
+            Violation::MemoRequired => {
+                (Self::MemoRequired, "The account's policy requires a memo.".to_owned())
+            }
+            // Never shown: a request has at most 200 characters.
+            Violation::MemoTooLong => {
+                (Self::MemoTooLong, "The memo is longer than the program takes.".to_owned())
+            }
+            Violation::RecipientNotAllowed => {
+                let message = "The payee is not on the account's list of allowed payees.";
+                (Self::RecipientNotAllowed, message.to_owned())
+            }
+            Violation::SingleLimitExceeded { limit, amount } => {
+                let (amount, limit) = (usdc_text(*amount), usdc_text(*limit));
+                let message =
+                    format!("{amount} USDC is over the account's limit of {limit} USDC per payment.");
+                (Self::SingleLimitExceeded, message)
+            }
+            Violation::DailyLimitExceeded { limit, used, amount } => {
+                let (amount, used, limit) = (usdc_text(*amount), usdc_text(*used), usdc_text(*limit));
+                let message = format!(
+                    "{amount} USDC is over what is left of the account's daily limit: {used} of {limit} USDC were spent in \
+                     the last 24 hours."
+                );
+                (Self::DailyLimitExceeded, message)
+            }
+        };
+        Some((reason, message))
+    }
+
+    /// What is said of a refusal by the chain whose numbers can no longer be read.
+    pub(crate) fn without_numbers(self) -> String {
+        match self {
+            Self::Halted => HALTED.to_owned(),
+            other => {
+                let rule = other.rule();
+                format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.")
+            }
         }
     }
 }
@@ -114,6 +157,11 @@ words! {
 }
 
 impl CheckedRule {
+    /// The rule of the policy that it is, if it is one.
+    pub fn of_policy(self) -> Option<Rule> {
+        Rule::ALL.into_iter().find(|rule| Self::from(*rule) == self)
+    }
+
     /// Whether it binds an account beside its policy, and no grant waives it.
     pub const fn is_bound(self) -> bool {
         matches!(self, Self::Max30DaySpend | Self::Budget)

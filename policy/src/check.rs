@@ -2,7 +2,8 @@
 
 use crate::tags::{record, TagPlace};
 use crate::{
-    Address, Limit, PaidTags, Policy, SpendWindow, TagBucket, UsdcAmount, Violation, Waived, MEMO_BYTES_MAX,
+    Address, Limit, PaidTags, Policy, Rule, RuleValue, SpendWindow, TagBucket, UsdcAmount, Violation, Waived,
+    MEMO_BYTES_MAX,
 };
 
 /// The state that the decision depends on.
@@ -101,17 +102,6 @@ pub fn check_granted<E: From<Violation>>(
     Ok(Cleared { tag, place, amount, now, spent_after })
 }
 
-/// The rules of a policy, named after its fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Neither paused by the policy nor halted.
-    Paused,
-    RequireMemo,
-    AllowedCounterparties,
-    MaxSingleTransfer,
-    MaxDailySpend,
-}
-
 /// How one rule judges a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleOutcome {
@@ -137,30 +127,24 @@ impl RuleOutcome {
 }
 
 /// How every rule judges `request` at Unix second `now`, in order of precedence.
-pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [RuleOutcome; 5] {
+pub fn explain(state: &AccountState, request: &TransferRequest, now: i64) -> [RuleOutcome; Rule::ALL.len()] {
     let AccountState { halted, policy, window, .. } = state;
-    let used = window.spent(now);
-    let outcome = |rule, verdict: Result<(), Violation>, limit, used| RuleOutcome {
-        rule,
-        violation: verdict.err(),
-        limit,
-        used,
-    };
-    let zero = UsdcAmount::ZERO;
-    let paused = not_halted(*halted).and_then(|()| not_paused(policy));
-    let memo = memo_given(policy, request).and_then(|()| memo_fits(request));
-    [
-        outcome(Rule::Paused, paused, Limit::Unlimited, zero),
-        outcome(Rule::RequireMemo, memo, Limit::Unlimited, zero),
-        outcome(Rule::AllowedCounterparties, recipient_allowed(policy, request), Limit::Unlimited, zero),
-        outcome(
-            Rule::MaxSingleTransfer,
-            within_single_limit(policy, request),
-            policy.max_single_transfer,
-            zero,
-        ),
-        outcome(Rule::MaxDailySpend, within_daily_limit(policy, request, used), policy.max_daily_spend, used),
-    ]
+    let spent = window.spent(now);
+    Rule::ALL.map(|rule| {
+        let verdict = match rule {
+            Rule::Paused => not_halted(*halted).and_then(|()| not_paused(policy)),
+            Rule::RequireMemo => memo_given(policy, request).and_then(|()| memo_fits(request)),
+            Rule::AllowedCounterparties => recipient_allowed(policy, request),
+            Rule::MaxSingleTransfer => within_single_limit(policy, request),
+            Rule::MaxDailySpend => within_daily_limit(policy, request, spent),
+        };
+        let limit = match policy.value(rule) {
+            RuleValue::Limit(limit) => limit,
+            RuleValue::Flag(_) | RuleValue::Payees(_) => Limit::Unlimited,
+        };
+        let used = if rule == Rule::MaxDailySpend { spent } else { UsdcAmount::ZERO };
+        RuleOutcome { rule, violation: verdict.err(), limit, used }
+    })
 }
 
 #[inline(always)]

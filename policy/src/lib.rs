@@ -17,6 +17,7 @@ mod month;
 #[cfg(feature = "alloc")]
 mod owned;
 mod policy;
+mod rule;
 mod tags;
 mod violation;
 mod warning;
@@ -24,12 +25,13 @@ mod window;
 
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
-pub use check::{check, check_granted, explain, AccountState, Cleared, Rule, RuleOutcome, TransferRequest};
+pub use check::{check, check_granted, explain, AccountState, Cleared, RuleOutcome, TransferRequest};
 pub use grant::{Grant, GrantRefusal, Payee, Waived};
 pub use month::{MonthWindow, MONTH_DAYS};
 #[cfg(feature = "alloc")]
 pub use owned::{owned, AllowedRecipients, SpendingPolicy};
 pub use policy::{AsAllowlist, Limit, Policy, PolicyOver, MEMO_BYTES_MAX};
+pub use rule::{Rule, RuleValue};
 pub use tags::{
     grow, id_with_tag, is_timely, record, shrink, tag_of, AlreadyPaid, PaidTags, TagBucket, TagPlace,
     BUCKET_SLOTS, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, TAG_SECONDS,

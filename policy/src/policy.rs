@@ -31,7 +31,8 @@ impl Limit {
         }
     }
 
-    fn is_above(self, other: Self) -> bool {
+    /// Whether it lets an amount pass that `other` does not.
+    pub fn is_above(self, other: Self) -> bool {
         match (self, other) {
             (_, Self::Unlimited) => false,
             (Self::Unlimited, Self::AtMost(_)) => true,

@@ -1,6 +1,6 @@
 //! Why a transfer is refused.
 
-use crate::UsdcAmount;
+use crate::{Rule, UsdcAmount};
 
 /// A broken rule, with the numbers that broke it. The variants are in order of precedence:
 /// if several rules are broken, the first one here is the answer.
@@ -29,4 +29,18 @@ pub enum Violation {
     },
     /// The account has no room to remember one more payment for 24 hours.
     PaidTagsFull,
+}
+
+impl Violation {
+    /// The rule that is broken; `None`: the payment was made already, or the account has no room for it.
+    pub const fn rule(&self) -> Option<Rule> {
+        match self {
+            Self::DuplicateTransfer | Self::PaidTagsFull => None,
+            Self::Halted | Self::Paused => Some(Rule::Paused),
+            Self::MemoRequired | Self::MemoTooLong => Some(Rule::RequireMemo),
+            Self::RecipientNotAllowed => Some(Rule::AllowedCounterparties),
+            Self::SingleLimitExceeded { .. } => Some(Rule::MaxSingleTransfer),
+            Self::DailyLimitExceeded { .. } => Some(Rule::MaxDailySpend),
+        }
+    }
 }

@@ -387,6 +387,7 @@ impl From<Violation> for Refused {
 fn refusal(violation: &Violation) -> Refusal {
     match violation {
         Violation::PaidTagsFull => Refusal::TagsFull,
-        violation => RejectionReason::of(violation).map_or(Refusal::DuplicateTransfer, Refusal::Rule),
+        violation => RejectionReason::of(violation, None)
+            .map_or(Refusal::DuplicateTransfer, |(reason, _)| Refusal::Rule(reason)),
     }
 }

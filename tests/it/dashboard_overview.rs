@@ -52,7 +52,7 @@ async fn home_says_who_paid_how_much_and_what_was_refused_today_and_why() {
     browser.reads("/dashboard?days=30").await.has_status(200).says("in 30 days; at most 12.50 in a day");
     let refused = part(&home, r#"<h2 id="refused">"#, "</section>");
     let words = read(refused);
-    assert!(words.contains("over the limit per payment 2 accounts 3 no memo 1 account 1"), "{words}");
+    assert!(words.contains("single limit exceeded 2 accounts 3 memo required 1 account 1"), "{words}");
     let spenders = read(part(&home, r#"<h2 id="spenders">"#, "</section>"));
     let at = |name| spenders.find(name).unwrap_or_else(|| panic!("{name} is not in {spenders}"));
     assert!(at("Ben") < at("Ada") && !spenders.contains("Idle"), "{spenders}");

@@ -1,5 +1,6 @@
 //! GET /v1/accounts/:id/limits and POST /v1/transfers/preview.
 
+use purser_policy::Rule;
 use purser_tests::agent::unique_key;
 use purser_tests::{Answer, Operator};
 use serde_json::{Value, json};
@@ -70,9 +71,7 @@ async fn preview_of_an_allowed_transfer_lists_every_rule_as_ok_and_moves_nothing
     let preview = agent.previews("3").to(&payee).await.has_status(200);
     assert_eq!(preview["allowed"], true);
     let rules: Vec<&str> = checks_of(&preview).iter().filter_map(|check| check["rule"].as_str()).collect();
-    let policy =
-        ["paused", "require_memo", "allowed_counterparties", "max_single_transfer", "max_daily_spend"];
-    assert_eq!(rules, [&policy[..], &["balance"]].concat());
+    assert_eq!(rules, [&Rule::ALL.map(Rule::name)[..], &["balance"]].concat());
     assert_eq!(preview.check("balance")["remaining"], "20.000000");
     assert_eq!(preview.failed_checks(), Vec::<&str>::new());
     let daily = preview.check("max_daily_spend");

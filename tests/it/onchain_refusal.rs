@@ -8,7 +8,7 @@ use futures::{StreamExt, stream};
 use purser::Bounds;
 use purser::error::PurserError;
 use purser_client::DraftAccounts;
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::UsdcAmount;
 use purser_tests::agent::random_tag;
 use purser_tests::chain::{DirectOutcome, DirectTransfer};
 use purser_tests::{Agent, Operator};
@@ -18,7 +18,7 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 
 use crate::history::entries_once;
-use table::{Listed, ROWS, Row};
+use table::{ROWS, Row};
 
 /// An agent that holds 100 USDC under this policy, and a payee.
 async fn agent_under(policy: Value) -> (Agent, Pubkey) {
@@ -63,22 +63,8 @@ async fn decides(row: Row) {
     if row.spent > 0 {
         agent.pays(&usdc(row.spent)).to(&payee).await.is_settled();
     }
-    let limit = |limit: Limit| limit.micros().map_or(Value::Null, |micros| json!(usdc(micros)));
-    let allowlist = match row.policy.allowlist {
-        Listed::Anyone => Value::Null,
-        Listed::Nobody => json!([]),
-        Listed::Owner => json!([{ "wallet": owner.pubkey().to_string() }]),
-        Listed::TokenAccount => json!([{ "token_account": payee.to_string() }]),
-    };
-    agent
-        .sets_policy(json!({
-            "max_single_transfer": limit(row.policy.max_single_transfer),
-            "max_daily_spend": limit(row.policy.max_daily_spend),
-            "require_memo": row.policy.require_memo,
-            "paused": row.policy.paused,
-            "allowed_counterparties": allowlist,
-        }))
-        .await;
+    let policy = row.policy_json(&owner.pubkey().to_string(), &payee.to_string());
+    agent.sets_policy(serde_json::from_str(&policy).expect("JSON")).await;
     if row.halted {
         let halted = operator.chain.halts(operator.address, None, operator.app().policy_authority()).await;
         assert!(matches!(halted, DirectOutcome::Settled(_)), "{halted:?}");

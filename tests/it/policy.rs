@@ -1,15 +1,12 @@
 //! GET, PUT and PATCH /v1/accounts/:id/policy.
 
 use futures::future::join_all;
-use purser_policy::{Allowlist, Limit, UsdcAmount};
+use purser_policy::{Allowlist, Limit, Rule, UsdcAmount};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, Answer, Operator};
 use serde_json::{Value, json};
 use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
-
-const FIELDS: [&str; 5] =
-    ["max_single_transfer", "max_daily_spend", "allowed_counterparties", "require_memo", "paused"];
 
 #[tokio::test]
 async fn policy_of_a_new_account_has_no_limits() {
@@ -281,11 +278,8 @@ async fn puts(agent: &Agent, body: &Value) -> Answer {
 }
 
 fn fields(answer: &Answer) -> Value {
-    FIELDS
-        .iter()
-        .map(|field| ((*field).to_owned(), answer[field].clone()))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
+    let of = |field: &str| (field.to_owned(), answer[field].clone());
+    Rule::ALL.map(Rule::name).into_iter().map(of).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn defaults() -> Value {

@@ -1,5 +1,6 @@
 //! The checks of an audit, by name.
 
+use purser_policy::{Rule, Violation};
 use serde::Serialize;
 
 /// The checks, in the order of the report.
@@ -53,6 +54,17 @@ impl Check {
         Self::History,
         Self::Solvency,
     ];
+
+    /// What looks after a rule of the policy.
+    pub const fn of(rule: Rule) -> Self {
+        match rule {
+            Rule::Paused => Self::Halted,
+            Rule::RequireMemo => Self::Memo,
+            Rule::AllowedCounterparties => Self::Allowlist,
+            Rule::MaxSingleTransfer => Self::SingleLimit,
+            Rule::MaxDailySpend => Self::DailyLimit,
+        }
+    }
 
     /// Its heading.
     pub const fn title(self) -> &'static str {
@@ -126,5 +138,21 @@ impl Check {
                 "Each balance that the relayer states is what the account's token account holds."
             }
         }
+    }
+}
+
+/// How a payment broke a rule, in words.
+pub(crate) fn broken(violation: &Violation) -> String {
+    match violation {
+        Violation::DuplicateTransfer => "its tag was paid within the last 24 hours".to_owned(),
+        Violation::Halted => "the operator or the account was halted".to_owned(),
+        Violation::Paused => "the account was paused".to_owned(),
+        Violation::MemoRequired | Violation::MemoTooLong => "it has no memo, or too long a one".to_owned(),
+        Violation::RecipientNotAllowed => "its recipient is not on the allowlist".to_owned(),
+        Violation::SingleLimitExceeded { limit, .. } => format!("at most {limit} USDC at once"),
+        Violation::DailyLimitExceeded { limit, used, .. } => {
+            format!("at most {limit} USDC in 24 hours, of which {used} had left")
+        }
+        Violation::PaidTagsFull => "the account had no room to remember it".to_owned(),
     }
 }

@@ -7,14 +7,10 @@ use purser_policy::{
 
 use crate::bounds::Excess;
 use crate::{
-    Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Halt,
-    Limit, NotWallet, Recipient, Rejection, RejectionReason, RuleCheck, TOKEN_ACCOUNT_RENT_LAMPORTS,
-    Timestamp, Transfer, TransferRequest, UsdcAmount, usdc_text,
+    Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Limit,
+    NotWallet, Recipient, Rejection, RejectionReason, RuleCheck, TOKEN_ACCOUNT_RENT_LAMPORTS, Timestamp,
+    Transfer, TransferRequest, UsdcAmount, usdc_text,
 };
-
-/// For a halt without known details.
-const HALTED: &str = "The account or its operator was halted when the transfer arrived. Only the operator's admin can \
-                      resume it, with its own wallet.";
 
 const WITHOUT_GRANT: &str = "The account pays only by grants, and no grant covers this payment.";
 
@@ -91,10 +87,12 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
     // Room comes last: what the account may not pay, or cannot, needs none.
     let allowed = if judged == Err(Violation::PaidTagsFull) { Decision::NoRoom } else { Decision::Sign };
     let decision = match judged {
-        Err(violation) if violation != Violation::PaidTagsFull => match RejectionReason::of(&violation) {
-            None => Decision::AlreadyMade,
-            Some(reason) => rejected(reason, message(&violation, view.halt), retry_at(&violation, view)),
-        },
+        Err(violation) if violation != Violation::PaidTagsFull => {
+            match RejectionReason::of(&violation, view.halt) {
+                None => Decision::AlreadyMade,
+                Some((reason, message)) => rejected(reason, message, retry_at(&violation, view)),
+            }
+        }
         Ok(_) | Err(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
             rejected(RejectionReason::GrantRequired, WITHOUT_GRANT.into(), None)
         }
@@ -240,47 +238,10 @@ fn describe(destination: &Destination, to: &Recipient) -> String {
     }
 }
 
-/// Describes the violated limit for people.
-fn message(violation: &Violation, halt: Option<Halt>) -> String {
-    match violation {
-        // Never shown: the answer is the payment that was made.
-        Violation::DuplicateTransfer => "The transfer has been made already.".into(),
-        Violation::Halted => halt.map_or_else(|| HALTED.into(), |halt| halt.to_string()),
-        Violation::Paused => "The account is paused.".into(),
-        Violation::MemoRequired => "The account's policy requires a memo.".into(),
-        // Never shown: the account is given room, or the transfer fails.
-        Violation::PaidTagsFull => "The account remembers as many payments as it can.".into(),
-        // Never shown: a request has at most 200 characters.
-        Violation::MemoTooLong => "The memo is longer than the program takes.".into(),
-        Violation::RecipientNotAllowed => "The payee is not on the account's list of allowed payees.".into(),
-        Violation::SingleLimitExceeded { limit, amount } => {
-            let (amount, limit) = (usdc_text(*amount), usdc_text(*limit));
-            format!("{amount} USDC is over the account's limit of {limit} USDC per payment.")
-        }
-        Violation::DailyLimitExceeded { limit, used, amount } => {
-            let (amount, used, limit) = (usdc_text(*amount), usdc_text(*used), usdc_text(*limit));
-            format!(
-                "{amount} USDC is over what is left of the account's daily limit: {used} of {limit} USDC were spent in \
-                 the last 24 hours."
-            )
-        }
-    }
-}
-
+/// When waiting helps, if it does.
 fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
-    match violation {
-        Violation::DailyLimitExceeded { limit, amount, .. } => {
-            view.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
-        }
-        Violation::DuplicateTransfer
-        | Violation::Halted
-        | Violation::Paused
-        | Violation::MemoRequired
-        | Violation::MemoTooLong
-        | Violation::RecipientNotAllowed
-        | Violation::SingleLimitExceeded { .. }
-        | Violation::PaidTagsFull => None,
-    }
+    let Violation::DailyLimitExceeded { limit, amount, .. } = violation else { return None };
+    view.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
 }
 
 /// A rejection by the chain whose numbers can no longer be read.
@@ -289,21 +250,6 @@ pub(super) fn rejection_without_numbers(
     checks: Checks,
     rejected_at: Timestamp,
 ) -> Rejection {
-    let rule = match reason {
-        RejectionReason::Halted => {
-            let message = HALTED.into();
-            return Rejection { reason, message, checks, policy_version: None, retry_at: None, rejected_at };
-        }
-        RejectionReason::Paused => "paused",
-        RejectionReason::MemoRequired | RejectionReason::MemoTooLong => "require_memo",
-        RejectionReason::RecipientNotAllowed => "allowed_counterparties",
-        RejectionReason::SingleLimitExceeded => "max_single_transfer",
-        RejectionReason::DailyLimitExceeded => "max_daily_spend",
-        RejectionReason::GrantRequired => "by_grant_only",
-        RejectionReason::MonthLimitExceeded => "max_30_day_spend",
-        RejectionReason::BudgetExceeded => "budget",
-    };
-    let message =
-        format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.");
+    let message = reason.without_numbers();
     Rejection { reason, message, checks, policy_version: None, retry_at: None, rejected_at }
 }

@@ -1,6 +1,6 @@
 //! What an action changed, in words. The audit log keeps it as JSON.
 
-use purser_model::ListedAction;
+use purser_model::{ListedAction, Rule};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -41,13 +41,12 @@ fn fields(json: Option<&RawValue>) -> Map<String, Value> {
 
 fn label(field: &str) -> String {
     match field {
-        "max_single_transfer" => "limit per payment".to_owned(),
-        "max_daily_spend" => "daily limit".to_owned(),
         "max_30_day_spend" => "30-day limit".to_owned(),
         "budget_id" => "budget".to_owned(),
-        "allowed_counterparties" => "who may be paid".to_owned(),
-        "require_memo" => "memo needed".to_owned(),
-        other => spaced(other),
+        other => match Rule::ALL.into_iter().find(|rule| rule.name() == other) {
+            Some(rule) => rule.title().to_lowercase(),
+            None => spaced(other),
+        },
     }
 }
 

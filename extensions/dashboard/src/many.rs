@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use purser_api::web::many::{Changed, Compared, change, compare};
 use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
 use purser_model::{
-    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, BudgetId, Invalid, PolicyUpdate,
+    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, BudgetId, Invalid, PolicyUpdate, Rule,
     Selection, Tag, Timestamp,
 };
 use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
@@ -22,7 +22,8 @@ use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page};
 use super::policy::{
-    compared, entry_of_line, is_for_admin, limit_of_field, line_of_entry, sentences, waits_in_words,
+    compared, entry_of_line, flags, is_for_admin, limit_of_field, limits, line_of_entry, sentences,
+    waits_in_words,
 };
 use super::session::Signed;
 use super::text::filters;
@@ -127,7 +128,7 @@ fn asked(form: &Form) -> Result<Option<Map<String, Value>>, Invalid> {
         "pause" => drop(fields.insert("paused".to_owned(), true.into())),
         "unpause" => drop(fields.insert("paused".to_owned(), false.into())),
         _ => {
-            for name in ["max_single_transfer", "max_daily_spend", "max_30_day_spend"] {
+            for name in limits().map(Rule::name).chain(["max_30_day_spend"]) {
                 if form.given(name).is_some() {
                     let limit =
                         if form.text(name) == "none" { Value::Null } else { limit_of_field(form, name)? };
@@ -139,10 +140,12 @@ fn asked(form: &Form) -> Result<Option<Map<String, Value>>, Invalid> {
                 "none" => drop(fields.insert("budget_id".to_owned(), Value::Null)),
                 budget => drop(fields.insert("budget_id".to_owned(), budget.into())),
             }
-            match form.text("require_memo") {
-                "yes" => drop(fields.insert("require_memo".to_owned(), true.into())),
-                "no" => drop(fields.insert("require_memo".to_owned(), false.into())),
-                _ => {}
+            for name in flags().map(Rule::name) {
+                match form.text(name) {
+                    "yes" => drop(fields.insert(name.to_owned(), true.into())),
+                    "no" => drop(fields.insert(name.to_owned(), false.into())),
+                    _ => {}
+                }
             }
             let lines = form.text("allowed_counterparties").lines().map(str::trim);
             let lines = lines.filter(|line| !line.is_empty()).map(entry_of_line);
@@ -358,8 +361,8 @@ fn entered(recorded: &Map<String, Value>) -> Form {
             ("paused", Value::Bool(paused)) => {
                 fields.push(("what", if *paused { "pause" } else { "unpause" }.to_owned()));
             }
-            ("require_memo", Value::Bool(is_needed)) => {
-                fields.push(("require_memo", if *is_needed { "yes" } else { "no" }.to_owned()));
+            (name, Value::Bool(is_on)) => {
+                fields.push((name, if *is_on { "yes" } else { "no" }.to_owned()));
             }
             ("allowed_counterparties", Value::Array(entries)) => {
                 let lines: Vec<String> = entries.iter().map(line_of_entry).collect();

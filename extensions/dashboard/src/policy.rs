@@ -8,7 +8,7 @@ use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
     AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
-    PolicyVersion, RequestFingerprint, SpendingPolicy, Warning, entries,
+    PolicyVersion, RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning, entries,
 };
 use purser_service::{
     AccountView, BoundsView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
@@ -25,7 +25,7 @@ use super::text::{filters, limit_text, typed_text};
 
 const VERSIONS: u32 = 25;
 /// The name of the allowlist among the fields of a policy.
-pub const PAYEES: &str = "Who may be paid";
+pub const PAYEES: &str = Rule::AllowedCounterparties.title();
 
 #[derive(Template)]
 #[template(path = "policy.html")]
@@ -115,20 +115,28 @@ pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldCha
 }
 
 /// Every field of a policy in words.
-pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); 5] {
-    let yes = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
-    let allowed = match lines(&policy.allowlist) {
-        None => "Anyone".to_owned(),
-        Some(lines) if lines.is_empty() => "Nobody".to_owned(),
-        Some(lines) => lines,
+pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); Rule::ALL.len()] {
+    let text = |rule| match policy.value(rule) {
+        RuleValue::Flag(is_on) => if is_on { "Yes" } else { "No" }.to_owned(),
+        RuleValue::Limit(limit) => limit_text(limit),
+        RuleValue::Payees(payees) => match lines(payees) {
+            None => "Anyone".to_owned(),
+            Some(lines) if lines.is_empty() => "Nobody".to_owned(),
+            Some(lines) => lines,
+        },
     };
-    [
-        ("Limit per payment", limit_text(policy.max_single_transfer)),
-        ("Daily limit", limit_text(policy.max_daily_spend)),
-        (PAYEES, allowed),
-        ("Memo needed", yes(policy.require_memo)),
-        ("Paused", yes(policy.paused)),
-    ]
+    Rule::AS_SET.map(|rule| (rule.title(), text(rule)))
+}
+
+/// The rules with a field in forms, of one form each. A pause has a button.
+pub fn limits() -> impl Iterator<Item = Rule> {
+    let is_limit = |rule: &Rule| matches!(SpendingPolicy::default().value(*rule), RuleValue::Limit(_));
+    Rule::AS_SET.into_iter().filter(is_limit)
+}
+
+pub fn flags() -> impl Iterator<Item = Rule> {
+    let is_flag = |rule: &Rule| matches!(SpendingPolicy::default().value(*rule), RuleValue::Flag(_));
+    Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused).filter(is_flag)
 }
 
 /// The entries of an allowlist as lines of the form; `None` for anyone.
@@ -143,21 +151,18 @@ const BOUNDS: [(&str, &str); 2] =
 
 /// The form, filled in with the current policy.
 fn form_of(policy: &SpendingPolicy, version: u64, bounds: &BoundsView) -> Form {
-    let limit = |limit: Limit| match limit {
-        Limit::Unlimited => String::new(),
-        Limit::AtMost(amount) => typed_text(amount),
-    };
-    let lines = lines(&policy.allowlist);
-    let allowed = if lines.is_some() { "only" } else { "anyone" };
-    let mut fields = vec![
-        ("max_single_transfer", limit(policy.max_single_transfer)),
-        ("max_daily_spend", limit(policy.max_daily_spend)),
-        ("allowed", allowed.to_owned()),
-        ("allowed_counterparties", lines.unwrap_or_default()),
-        ("expected_version", version.to_string()),
-    ];
-    if policy.require_memo {
-        fields.push(("require_memo", "true".to_owned()));
+    let mut fields = vec![("expected_version", version.to_string())];
+    for rule in Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused) {
+        match policy.value(rule) {
+            RuleValue::Flag(is_on) => fields.extend(is_on.then(|| (rule.name(), "true".to_owned()))),
+            RuleValue::Limit(Limit::Unlimited) => fields.push((rule.name(), String::new())),
+            RuleValue::Limit(Limit::AtMost(amount)) => fields.push((rule.name(), typed_text(amount))),
+            RuleValue::Payees(payees) => {
+                let lines = lines(payees);
+                fields.push(("allowed", if lines.is_some() { "only" } else { "anyone" }.to_owned()));
+                fields.push((rule.name(), lines.unwrap_or_default()));
+            }
+        }
     }
     let month = bounds.max_30_day_spend.map_or_else(String::new, typed_text);
     let budget = bounds.budget.map_or_else(String::new, |budget| budget.to_string());
@@ -185,7 +190,7 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
 /// The policy of a new account. Having no limit, or paying anyone, is said and never left out.
 pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let mut fields = policy_fields(form)?;
-    for name in ["max_single_transfer", "max_daily_spend"] {
+    for name in limits().map(Rule::name) {
         match form.text(name) {
             "" => return Err(Invalid::new(name, "must be an amount, or `none` for no limit")),
             "none" => _ = fields.insert(name.to_owned(), Value::Null),
@@ -278,10 +283,13 @@ fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
         _ => Value::Null,
     };
     let mut fields = Map::new();
-    fields.insert("max_single_transfer".to_owned(), limit_of_field(form, "max_single_transfer")?);
-    fields.insert("max_daily_spend".to_owned(), limit_of_field(form, "max_daily_spend")?);
+    for name in limits().map(Rule::name) {
+        fields.insert(name.to_owned(), limit_of_field(form, name)?);
+    }
+    for name in flags().map(Rule::name) {
+        fields.insert(name.to_owned(), form.given(name).is_some().into());
+    }
     fields.insert("allowed_counterparties".to_owned(), allowed);
-    fields.insert("require_memo".to_owned(), form.given("require_memo").is_some().into());
     Ok(fields)
 }
 

@@ -207,7 +207,7 @@ impl RefusedToday {
         }
         let since = super::text::picked(&today.to_string());
         let reasons = reasons.into_iter().map(|(reason, (count, accounts))| RefusedFor {
-            reason: reason_text(reason).to_owned(),
+            reason: reason_text(reason),
             count,
             accounts: accounts.len(),
             link: format!("/dashboard/transfers?status=rejected&reason={}&since={since}", reason.as_str()),
@@ -283,7 +283,7 @@ mod tests {
         let today = RefusedToday::of(&refusals, Timestamp::from_unix_seconds(TODAY));
         let reasons: Vec<_> =
             today.reasons.iter().map(|one| (one.reason.as_str(), one.count, one.accounts)).collect();
-        assert_eq!(reasons, [("over the limit per payment", 4, 2), ("paused", 2, 1)]);
+        assert_eq!(reasons, [("single limit exceeded", 4, 2), ("paused", 2, 1)]);
         assert_eq!(today.total, 6);
         assert_eq!(
             today.reasons[1].link,

@@ -48,19 +48,8 @@ pub fn spaced(word: &str) -> String {
 }
 
 /// Why policy refused a payment, in a few words.
-pub const fn reason_text(reason: RejectionReason) -> &'static str {
-    match reason {
-        RejectionReason::Halted => "halted",
-        RejectionReason::Paused => "paused",
-        RejectionReason::MemoRequired => "no memo",
-        RejectionReason::MemoTooLong => "memo too long",
-        RejectionReason::RecipientNotAllowed => "payee not allowed",
-        RejectionReason::SingleLimitExceeded => "over the limit per payment",
-        RejectionReason::DailyLimitExceeded => "over the daily limit",
-        RejectionReason::GrantRequired => "no grant",
-        RejectionReason::MonthLimitExceeded => "over the 30-day limit",
-        RejectionReason::BudgetExceeded => "over the budget",
-    }
+pub fn reason_text(reason: RejectionReason) -> String {
+    spaced(reason.as_str())
 }
 
 /// `8cHk…Qz9f`: enough of an address or id to recognize it, too little to compare it.
@@ -148,7 +137,7 @@ pub mod filters {
     }
 
     /// Why policy refused, for people.
-    pub fn reason(reason: &RejectionReason, _: &dyn Values) -> askama::Result<&'static str> {
+    pub fn reason(reason: &RejectionReason, _: &dyn Values) -> askama::Result<String> {
         Ok(reason_text(*reason))
     }
 

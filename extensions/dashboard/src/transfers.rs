@@ -9,8 +9,8 @@ use purser_api::web::ApiError;
 use purser_model::{
     AccountId, AllowedRecipients, AskedPayee, CheckedRule, Checks, Cursor, Failure, FailureCode,
     IdempotencyKey, Invalid, Limit, Memo, Page, PageLimit, PageRequest, Recipient, Rejection,
-    RejectionReason, RuleCheck, SpendingPolicy, TransferFilter, TransferId, TransferRequest, TransferState,
-    TransferStatus, UsdcAmount, amount_from_text,
+    RejectionReason, RuleCheck, RuleValue, SpendingPolicy, TransferFilter, TransferId, TransferRequest,
+    TransferState, TransferStatus, UsdcAmount, amount_from_text,
 };
 use purser_service::{Preview, Services, TransferView};
 
@@ -102,8 +102,8 @@ pub fn named(transfers: &[TransferView]) -> Shown {
 /// Why it was refused, or what failed.
 fn why(view: &TransferView) -> Option<String> {
     let why = match &view.transfer.state {
-        TransferState::Rejected(rejection) => reason_text(rejection.reason).to_owned(),
-        TransferState::PendingApproval(wanted) => reason_text(wanted.rejection.reason).to_owned(),
+        TransferState::Rejected(rejection) => reason_text(rejection.reason),
+        TransferState::PendingApproval(wanted) => reason_text(wanted.rejection.reason),
         TransferState::Failed(failure) => spaced(failure.code.as_str()),
         TransferState::Claimed
         | TransferState::Signed(_)
@@ -191,22 +191,10 @@ impl TransferPage {
     /// the limit.
     fn needed_grant(&self, rule: CheckedRule) -> bool {
         let transfer = &self.view.transfer;
-        let refused_by = transfer.approval.requested().map(|requested| requested.reason);
-        match rule {
-            CheckedRule::AllowedCounterparties => refused_by == Some(RejectionReason::RecipientNotAllowed),
-            CheckedRule::MaxSingleTransfer => {
-                let limit = self.policy.as_ref().map(|policy| policy.max_single_transfer);
-                refused_by == Some(RejectionReason::SingleLimitExceeded)
-                    || matches!(limit, Some(Limit::AtMost(limit)) if limit < transfer.request.amount)
-            }
-            CheckedRule::MaxDailySpend => refused_by == Some(RejectionReason::DailyLimitExceeded),
-            CheckedRule::ByGrantOnly => refused_by == Some(RejectionReason::GrantRequired),
-            CheckedRule::Paused
-            | CheckedRule::RequireMemo
-            | CheckedRule::Max30DaySpend
-            | CheckedRule::Budget
-            | CheckedRule::Balance => false,
-        }
+        let limit = self.policy.as_ref().map(|policy| policy.max_single_transfer);
+        let is_above = || matches!(limit, Some(Limit::AtMost(limit)) if limit < transfer.request.amount);
+        transfer.approval.requested().is_some_and(|requested| requested.reason.rule() == rule)
+            || (rule == CheckedRule::MaxSingleTransfer && is_above())
     }
 
     /// Who judged it when, as far as that is on record.
@@ -297,22 +285,14 @@ fn is_of_balance(failure: &Failure) -> bool {
 
 /// What a policy allows by this rule; `None` for what is none of its rules.
 fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
-    Some(match rule {
-        CheckedRule::Paused => if policy.paused { "nothing" } else { "not paused" }.to_owned(),
-        CheckedRule::RequireMemo => {
-            if policy.require_memo { "memo needed" } else { "no memo needed" }.to_owned()
-        }
-        CheckedRule::AllowedCounterparties => match (&policy.allowlist, policy.allowlist.len()) {
+    Some(match policy.value(rule.of_policy()?) {
+        RuleValue::Flag(is_on) => if is_on { "yes" } else { "no" }.to_owned(),
+        RuleValue::Limit(limit) => limit_text(limit),
+        RuleValue::Payees(payees) => match (payees, payees.len()) {
             (AllowedRecipients::Anyone, _) => "anyone".to_owned(),
             (AllowedRecipients::Only { .. }, 1) => "1 recipient".to_owned(),
             (AllowedRecipients::Only { .. }, count) => format!("{count} recipients"),
         },
-        CheckedRule::MaxSingleTransfer => limit_text(policy.max_single_transfer),
-        CheckedRule::MaxDailySpend => limit_text(policy.max_daily_spend),
-        CheckedRule::ByGrantOnly
-        | CheckedRule::Max30DaySpend
-        | CheckedRule::Budget
-        | CheckedRule::Balance => return None,
     })
 }
 

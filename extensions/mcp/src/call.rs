@@ -60,7 +60,7 @@ impl Tool {
             }
         }
         self.name_wallet(&mut arguments)?;
-        self.remove(&mut arguments)?;
+        self.remove(operation, &mut arguments)?;
         if let (false, Some(unknown)) = (operation.takes_something(), arguments.keys().next()) {
             return Err(Wrong::new(unknown.clone(), "is not an argument of this tool"));
         }
@@ -119,8 +119,8 @@ impl Tool {
     }
 
     /// Sets what is to be removed to `null`, as REST has it.
-    fn remove(&self, arguments: &mut JsonObject) -> Result<(), Wrong> {
-        if self.removable.is_empty() {
+    fn remove(&self, operation: &Operation, arguments: &mut JsonObject) -> Result<(), Wrong> {
+        if !self.removes {
             return Ok(());
         }
         let names = match arguments.remove(REMOVE) {
@@ -129,9 +129,9 @@ impl Tool {
             Some(_) => return Err(Wrong::new(REMOVE, "must be a list of texts")),
         };
         for name in names {
-            let name = name.as_str().filter(|name| self.removable.contains(name));
-            let name = name
-                .ok_or_else(|| Wrong::new(REMOVE, format!("may name `{}`", self.removable.join("`, `"))))?;
+            let known = self.removable(operation).find(|known| name == *known);
+            let names = || self.removable(operation).collect::<Vec<_>>().join("`, `");
+            let name = known.ok_or_else(|| Wrong::new(REMOVE, format!("may name `{}`", names())))?;
             if arguments.insert(name.to_owned(), Value::Null).is_some_and(|given| !given.is_null()) {
                 return Err(Wrong::new(name, "cannot be both set and removed"));
             }
@@ -182,7 +182,8 @@ mod tests {
             _ => (Method::POST, "/v1/transfers", true, json!({})),
         };
         let takes = json!({ "properties": properties });
-        Operation { method, path: path.to_owned(), takes, has_body, answers: Value::Null }
+        let nullable = vec!["max_daily_spend".to_owned()];
+        Operation { method, path: path.to_owned(), takes, nullable, has_body, answers: Value::Null }
     }
 
     fn request(tools: &[Tool], name: &str, arguments: Value) -> Result<(String, String), Wrong> {

@@ -3,6 +3,8 @@
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::schema::complete;
+
 /// One operation.
 pub(crate) struct Operation {
     pub method: Method,
@@ -10,6 +12,8 @@ pub(crate) struct Operation {
     pub path: String,
     /// The schema of its query or of its body, as an object.
     pub takes: Value,
+    /// The fields of it that may be `null`.
+    pub nullable: Vec<String>,
     pub has_body: bool,
     /// The schema of what it answers.
     pub answers: Value,
@@ -30,10 +34,12 @@ impl Operation {
             let schema = answer.pointer("/content/application~1json/schema");
             schema.filter(|_| status.starts_with('2'))
         })?;
+        let takes = body.cloned().unwrap_or_else(|| query_of(described));
         Some(Self {
             method: method.to_uppercase().parse().ok()?,
             path: path.clone(),
-            takes: body.cloned().unwrap_or_else(|| query_of(described)),
+            nullable: nullable(document, &takes),
+            takes,
             has_body: body.is_some(),
             answers: answers.clone(),
         })
@@ -43,6 +49,23 @@ impl Operation {
     pub fn takes_something(&self) -> bool {
         self.has_body || self.takes["properties"].as_object().is_some_and(|all| !all.is_empty())
     }
+}
+
+/// The properties of an object that may be `null`.
+fn nullable(document: &Value, schema: &Value) -> Vec<String> {
+    let whole = complete(document, schema);
+    let properties = whole.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.filter(|(_, schema)| may_be_null(schema)).map(|(name, _)| name.clone()).collect()
+}
+
+fn may_be_null(schema: &Value) -> bool {
+    let among = |choices: &Value, is_null: fn(&Value) -> bool| {
+        choices.as_array().is_some_and(|choices| choices.iter().any(is_null))
+    };
+    schema["type"] == "null"
+        || among(&schema["type"], |one| one == "null")
+        || among(&schema["oneOf"], may_be_null)
+        || among(&schema["anyOf"], may_be_null)
 }
 
 /// The query parameters as the properties of an object.

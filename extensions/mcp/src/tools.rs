@@ -29,8 +29,8 @@ pub(crate) struct Tool {
     required: &'static [&'static str],
     /// The description of `idempotency_key`, and where REST takes it.
     pub key: Option<(KeyIn, &'static str)>,
-    /// Fields that REST sets to `null`. A plain type cannot be null, so an argument names them.
-    pub removable: &'static [&'static str],
+    /// Whether REST takes `null` to remove something. A plain type cannot be null, so an argument names what is removed.
+    pub removes: bool,
     pub effect: Effect,
     /// What to do where it is refused.
     pub advice: fn(&Refused) -> String,
@@ -83,7 +83,7 @@ const READING: Tool = Tool {
     has_payee: false,
     required: &[],
     key: None,
-    removable: &[],
+    removes: false,
     effect: Effect::Reads,
     advice: refusal::of_reading,
 };
@@ -230,13 +230,7 @@ pub(crate) static FOR_OPERATORS: &[Tool] = &[
         // REST ignores them in an answer that is sent back.
         left_out: &["by_grant_only", "counterparty_kinds", "pending", "updated_at", "version"],
         required: &["account_id"],
-        removable: &[
-            "max_single_transfer",
-            "max_daily_spend",
-            "max_30_day_spend",
-            "budget_id",
-            "allowed_counterparties",
-        ],
+        removes: true,
         effect: Effect::Changes,
         advice: refusal::of_policy_change,
         ..READING
@@ -257,6 +251,12 @@ impl Tool {
     /// Whether it pays from the account of the key, or judges such a payment.
     pub fn is_from_own_account(&self) -> bool {
         self.left_out.contains(&FROM)
+    }
+
+    /// The fields that may be `null`.
+    pub fn removable<'a>(&self, operation: &'a Operation) -> impl Iterator<Item = &'a str> {
+        let nullable = operation.nullable.iter().map(String::as_str);
+        nullable.filter(|name| self.removes && !self.left_out.contains(name))
     }
 
     /// Its entry in `tools/list`.
@@ -300,9 +300,9 @@ impl Tool {
             let said = "`true`: `to` is the address of a wallet, whose USDC token account is paid.";
             add(&mut arguments, TO_IS_WALLET, json!({ "type": "boolean", "description": said }));
         }
-        if !self.removable.is_empty() {
+        if self.removes {
             let remove = json!({
-                "type": "array", "items": { "type": "string", "enum": self.removable },
+                "type": "array", "items": { "type": "string", "enum": self.removable(operation).collect::<Vec<_>>() },
                 "description": "What to remove: any amount may be paid without a limit, and anyone without the list.",
             });
             add(&mut arguments, REMOVE, remove);

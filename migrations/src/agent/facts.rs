@@ -2,32 +2,34 @@
 
 use anchor_lang::prelude::Pubkey;
 use purser::state::{AgentView, DraftView, Operator};
-use purser_policy::{Address, Allowlist, Limit, Policy, UsdcAmount};
+use purser_policy::{Address, Allowlist, Policy, Rule, RuleValue, UsdcAmount};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// The rules of a policy by name.
-pub fn rules(policy: &Policy) -> [(&'static str, Value); 5] {
-    [
-        ("max_single_transfer_usdc", json!(limit(policy.max_single_transfer))),
-        ("max_daily_spend_usdc", json!(limit(policy.max_daily_spend))),
-        ("require_memo", json!(policy.require_memo)),
-        ("paused", json!(policy.paused)),
-        ("allowed_counterparties", counterparties(&policy.allowlist)),
-    ]
+pub fn rules(policy: &Policy) -> [(&'static str, Value); Rule::ALL.len()] {
+    Rule::AS_SET.map(|rule| {
+        let value = match policy.value(rule) {
+            RuleValue::Flag(is_on) => json!(is_on),
+            RuleValue::Limit(limit) => json!(in_usdc(limit.micros())),
+            RuleValue::Payees(allowlist) => counterparties(allowlist),
+        };
+        (with_unit(rule), value)
+    })
+}
+
+fn with_unit(rule: Rule) -> &'static str {
+    match rule {
+        Rule::MaxSingleTransfer => "max_single_transfer_usdc",
+        Rule::MaxDailySpend => "max_daily_spend_usdc",
+        Rule::AllowedCounterparties | Rule::RequireMemo | Rule::Paused => rule.name(),
+    }
 }
 
 /// Micro-USDC in words.
 pub fn in_usdc(micros: Option<u64>) -> Option<String> {
     micros.map(|micros| UsdcAmount::from_micros(micros).to_string())
-}
-
-fn limit(limit: Limit) -> Option<String> {
-    match limit {
-        Limit::Unlimited => None,
-        Limit::AtMost(amount) => Some(amount.to_string()),
-    }
 }
 
 fn counterparties(allowlist: &Allowlist) -> Value {

@@ -5,7 +5,7 @@ use anyhow::{Result, anyhow};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 
-use super::facts::rules;
+use super::facts::in_usdc;
 use super::of_operator::agents_of;
 use super::show::status;
 use super::waiting;
@@ -43,7 +43,9 @@ pub async fn run(network: &Network, name: &OperatorName) -> Result<Report> {
         total = total
             .checked_add(balance.unwrap_or(UsdcAmount::ZERO))
             .ok_or_else(|| anyhow!("the balances are more than can be added"))?;
-        let [(_, single), (_, daily), ..] = rules(&view.policy());
+        let policy = view.policy();
+        let limits = [policy.max_single_transfer, policy.max_daily_spend];
+        let [single, daily] = limits.map(|limit| json!(in_usdc(limit.micros())));
         rows.push(vec![
             json!(account_ids.of(address)),
             json!(address.to_string()),

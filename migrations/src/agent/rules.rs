@@ -11,6 +11,20 @@ use super::recipients::RecipientArgs;
 use crate::arguments;
 use crate::network::Network;
 
+/// The arguments that name a rule.
+pub const NAMES: [&str; 10] = [
+    "max_single_transfer",
+    "max_daily_spend",
+    "require_memo",
+    "paused",
+    "allow_anyone",
+    "allow_nobody",
+    "allow",
+    "allow_wallet",
+    "allow_token_account",
+    "allow_file",
+];
+
 #[derive(Args)]
 pub struct RuleArgs {
     /// Most USDC in one transfer: a decimal with at most six digits after the point, or `none` for no limit

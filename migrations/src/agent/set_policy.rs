@@ -6,7 +6,7 @@ use solana_sdk::instruction::Instruction;
 use solana_sdk::signature::Signature;
 
 use super::facts::{State, rules, state, timestamp};
-use super::rules::RuleArgs;
+use super::rules::{NAMES, RuleArgs};
 use super::{AgentArgs, LocatedAgent, show, warnings};
 use crate::change::Change;
 use crate::effects::{Effect, differing};
@@ -16,10 +16,7 @@ use crate::report::{Outcome, Report};
 use crate::signing::Signing;
 
 #[derive(Args)]
-#[command(group(ArgGroup::new("change").required(true).multiple(true).args([
-    "max_single_transfer", "max_daily_spend", "require_memo", "paused", "allow_anyone", "allow_nobody", "allow",
-    "allow_wallet", "allow_token_account", "allow_file",
-])))]
+#[command(group(ArgGroup::new("change").required(true).multiple(true).args(NAMES)))]
 pub struct SetPolicyArgs {
     #[command(flatten)]
     agent: AgentArgs,

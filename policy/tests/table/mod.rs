@@ -1,7 +1,7 @@
 //! Decisions about payments: one table for the tests of the rule, the program, the router and the running service.
 #![allow(dead_code, reason = "each of them reads what it can see")]
 
-use purser_policy::{Limit, PolicyOver, UsdcAmount, Violation};
+use purser_policy::{Limit, PolicyOver, Rule, RuleValue, UsdcAmount, Violation};
 
 /// Whom the allowlist names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,24 @@ pub struct Row {
     pub memo: &'static str,
     /// `None`: it is paid.
     pub refusal: Option<Refusal>,
+}
+
+impl Row {
+    /// The policy as REST takes it, where `owner` owns the paid token account.
+    pub fn policy_json(&self, owner: &str, token_account: &str) -> String {
+        let value = |rule| match self.policy.value(rule) {
+            RuleValue::Flag(is_on) => is_on.to_string(),
+            RuleValue::Limit(Limit::Unlimited) | RuleValue::Payees(Listed::Anyone) => "null".to_owned(),
+            RuleValue::Limit(Limit::AtMost(amount)) => format!("\"{amount}\""),
+            RuleValue::Payees(Listed::Nobody) => "[]".to_owned(),
+            RuleValue::Payees(Listed::Owner) => format!("[{{\"wallet\": \"{owner}\"}}]"),
+            RuleValue::Payees(Listed::TokenAccount) => {
+                format!("[{{\"token_account\": \"{token_account}\"}}]")
+            }
+        };
+        let fields = Rule::ALL.map(|rule| format!("\"{}\": {}", rule.name(), value(rule)));
+        format!("{{{}}}", fields.join(", "))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

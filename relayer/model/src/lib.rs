@@ -98,7 +98,7 @@ pub use purser_core::{
     Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
     WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag, usdc_text,
 };
-pub use purser_policy::{AllowedRecipients, SpendingPolicy, Warning};
+pub use purser_policy::{AllowedRecipients, Rule, RuleValue, SpendingPolicy, Warning};
 pub use quotas::{NoTokenAccount, QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};

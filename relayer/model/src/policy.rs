@@ -1,4 +1,4 @@
-use purser_policy::{AllowedRecipients, Limit, SpendingPolicy};
+use purser_policy::{AllowedRecipients, Limit, Rule, RuleValue, SpendingPolicy};
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -10,8 +10,11 @@ use super::{BudgetId, Counterparties, Invalid, PolicyReason};
 
 /// Whether an account with this policy and nothing beside it may pay anyone any amount.
 pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
-    let limits = [policy.max_single_transfer, policy.max_daily_spend];
-    limits == [Limit::Unlimited; 2] && policy.allowlist.lists().is_none()
+    Rule::ALL.into_iter().all(|rule| match policy.value(rule) {
+        RuleValue::Limit(limit) => limit == Limit::Unlimited,
+        RuleValue::Payees(payees) => payees.lists().is_none(),
+        RuleValue::Flag(_) => true,
+    })
 }
 
 /// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH leaves

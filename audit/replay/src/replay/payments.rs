@@ -7,13 +7,14 @@ use purser::instruction;
 use purser::state::{Authority, Operator};
 use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
-    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, STRETCH_SECONDS_MAX,
-    TransferRequest, UsdcAmount, Violation, Waived, check_granted, explain, is_timely, record, tag_of,
+    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, RuleOutcome, RuleValue,
+    STRETCH_SECONDS_MAX, TransferRequest, UsdcAmount, Violation, Waived, check_granted, explain, is_timely,
+    record, tag_of,
 };
 
 use super::step::Step;
 use super::{AgentBook, MomentKind, Movement, Payment};
-use crate::check::Check;
+use crate::check::{Check, broken};
 
 /// Where an extended payment names its grant and its budget.
 const GRANT_PLACE: usize = 6;
@@ -21,16 +22,13 @@ const BUDGET_PLACE: usize = 7;
 
 /// Every check that a payment goes through here under a policy: one without a limit has none to look at.
 fn decided(policy: &Policy) -> impl Iterator<Item = Check> + use<> {
-    let all = [
-        (Check::Numbering, true),
-        (Check::PaidOnce, true),
-        (Check::Halted, true),
-        (Check::Memo, policy.require_memo),
-        (Check::Allowlist, policy.allowlist != Allowlist::Anyone),
-        (Check::SingleLimit, policy.max_single_transfer != Limit::Unlimited),
-        (Check::DailyLimit, policy.max_daily_spend != Limit::Unlimited),
-    ];
-    all.into_iter().filter(|(_, applies)| *applies).map(|(check, _)| check)
+    let is_set = |rule: &Rule| match policy.value(*rule) {
+        RuleValue::Flag(is_on) => is_on || *rule == Rule::Paused,
+        RuleValue::Limit(limit) => limit != Limit::Unlimited,
+        RuleValue::Payees(allowlist) => *allowlist != Allowlist::Anyone,
+    };
+    let rules: Vec<Check> = Rule::ALL.into_iter().filter(is_set).map(Check::of).collect();
+    [Check::Numbering, Check::PaidOnce].into_iter().chain(rules)
 }
 
 impl Step<'_> {
@@ -147,7 +145,7 @@ impl Step<'_> {
             tags: PaidTags(&book.buckets),
         };
         let decided = check_granted(&state, request, now, |_| Ok::<_, Violation>(waived));
-        let broken = if decided.is_ok() { Vec::new() } else { broken_rules(&state, request, waived, now) };
+        let refusals = if decided.is_ok() { Vec::new() } else { broken_rules(&state, request, waived, now) };
         book.agent.payments = book.agent.payments.saturating_add(1);
         let (window, buckets) = (book.agent.window_mut(), &mut book.buckets);
         let spent = match decided {
@@ -167,7 +165,7 @@ impl Step<'_> {
             }
         };
         let (number, version) = (book.agent.payments, book.agent.policy_version);
-        for (check, what) in broken {
+        for (check, what) in refusals {
             let text = format!(
                 "Payment {number} of {} USDC was made although policy version {version} refuses it: {what}.",
                 request.amount
@@ -303,37 +301,12 @@ fn broken_rules(
     waived: Waived,
     now: i64,
 ) -> Vec<(Check, String)> {
-    let mut broken = Vec::new();
-    if state.tags.contains(request.tag, state.window.effective(now).min(request.asked_at)) {
-        broken.push((Check::PaidOnce, "its tag was paid within the last 24 hours".to_owned()));
-    }
-    let is_waived = |rule| match rule {
-        Rule::Paused | Rule::RequireMemo => false,
-        Rule::AllowedCounterparties => waived.has(Waived::ALLOWLIST),
-        Rule::MaxSingleTransfer => waived.has(Waived::SINGLE_LIMIT),
-        Rule::MaxDailySpend => waived.has(Waived::DAILY_LIMIT),
-    };
-    let outcomes = explain(state, request, now);
-    for outcome in outcomes.iter().filter(|outcome| !outcome.is_ok() && !is_waived(outcome.rule)) {
-        let limit = match outcome.limit {
-            Limit::Unlimited => String::new(),
-            Limit::AtMost(limit) => limit.to_string(),
-        };
-        broken.push(match outcome.rule {
-            Rule::Paused if state.halted => {
-                (Check::Halted, "the operator or the account was halted".to_owned())
-            }
-            Rule::Paused => (Check::Halted, "the account was paused".to_owned()),
-            Rule::RequireMemo => (Check::Memo, "it has no memo, or too long a one".to_owned()),
-            Rule::AllowedCounterparties => {
-                (Check::Allowlist, "its recipient is not on the allowlist".to_owned())
-            }
-            Rule::MaxSingleTransfer => (Check::SingleLimit, format!("at most {limit} USDC at once")),
-            Rule::MaxDailySpend => {
-                let used = outcome.used;
-                (Check::DailyLimit, format!("at most {limit} USDC in 24 hours, of which {used} had left"))
-            }
+    let is_paid = state.tags.contains(request.tag, state.window.effective(now).min(request.asked_at));
+    let paid = is_paid.then(|| (Check::PaidOnce, broken(&Violation::DuplicateTransfer)));
+    let of_rules =
+        explain(state, request, now).into_iter().filter_map(|RuleOutcome { rule, violation, .. }| {
+            let violation = violation.filter(|_| !waived.has(rule.waiver()))?;
+            Some((Check::of(rule), broken(&violation)))
         });
-    }
-    broken
+    paid.into_iter().chain(of_rules).collect()
 }

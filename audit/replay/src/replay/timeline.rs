@@ -170,7 +170,7 @@ fn loosened(before: &Policy, after: &Policy) -> Vec<String> {
         Limit::AtMost(amount) => format!("{amount} USDC"),
     };
     let above = |what: &str, before: Limit, after: Limit| {
-        is_above(after, before).then(|| format!("{what} from {} to {}", limit(before), limit(after)))
+        after.is_above(before).then(|| format!("{what} from {} to {}", limit(before), limit(after)))
     };
     let added = || match after.allowlist {
         Allowlist::Anyone => "anyone may be paid".to_owned(),
@@ -206,14 +206,6 @@ fn unbound(before: &Bounds, after: &Bounds) -> Vec<String> {
             .then(|| "another budget, or none".to_owned()),
     ];
     all.into_iter().flatten().collect()
-}
-
-fn is_above(limit: Limit, other: Limit) -> bool {
-    match (limit, other) {
-        (_, Limit::Unlimited) => false,
-        (Limit::Unlimited, Limit::AtMost(_)) => true,
-        (Limit::AtMost(limit), Limit::AtMost(other)) => limit > other,
-    }
 }
 
 /// An operator's keys and delay, in words.

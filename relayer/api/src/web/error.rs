@@ -151,7 +151,7 @@ pub(crate) struct ErrorBody {
     rent_lamports: Option<u64>,
     /// What every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_items = 9)]
+    #[schema(nullable = false, max_items = 16)]
     checks: Option<Vec<CheckBody>>,
 }
 

@@ -72,7 +72,7 @@ pub struct TransferResponse {
     retry_at: Option<Timestamp>,
     /// Of what was rejected: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_items = 9)]
+    #[schema(nullable = false, max_items = 16)]
     checks: Option<Vec<CheckBody>>,
     /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -230,20 +230,21 @@ fn failed(code: FailureCode, message: &str) -> ApiError {
     ended(TransferState::Failed(failure), Some(checks(CheckedRule::Balance)))
 }
 
+/// What is limited in the examples, and what was used of it, in USDC.
+const LIMITED: [(CheckedRule, u64, u64); 5] = [
+    (CheckedRule::MaxSingleTransfer, 25, 0),
+    (CheckedRule::MaxDailySpend, 50, 44),
+    (CheckedRule::Max30DaySpend, 500, 130),
+    (CheckedRule::Budget, 1_000, 310),
+    (CheckedRule::Balance, 1, 0),
+];
+
 fn checks(broken: CheckedRule) -> Checks {
     let check = |rule: CheckedRule| {
         let usdc = |amount: u64| UsdcAmount::from_micros(amount * 1_000_000);
-        let (limit, used) = match rule {
-            CheckedRule::MaxSingleTransfer => (Limit::AtMost(usdc(25)), usdc(0)),
-            CheckedRule::MaxDailySpend => (Limit::AtMost(usdc(50)), usdc(44)),
-            CheckedRule::Max30DaySpend => (Limit::AtMost(usdc(500)), usdc(130)),
-            CheckedRule::Budget => (Limit::AtMost(usdc(1_000)), usdc(310)),
-            CheckedRule::Balance => (Limit::AtMost(usdc(1)), usdc(0)),
-            CheckedRule::Paused
-            | CheckedRule::RequireMemo
-            | CheckedRule::AllowedCounterparties
-            | CheckedRule::ByGrantOnly => (Limit::Unlimited, usdc(0)),
-        };
+        let limited = LIMITED.into_iter().find(|(limited, ..)| *limited == rule);
+        let (limit, used) = limited
+            .map_or((Limit::Unlimited, usdc(0)), |(_, limit, used)| (Limit::AtMost(usdc(limit)), usdc(used)));
         RuleCheck { rule, ok: rule != broken, limit, used }
     };
     Checks(CheckedRule::ALL.map(check).to_vec())

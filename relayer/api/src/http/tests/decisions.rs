@@ -5,19 +5,15 @@ mod table;
 
 use axum::http::StatusCode;
 use purser_model::{Address, HaltedBy};
-use purser_policy::{Limit, UsdcAmount};
+use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 
 use super::Relayer;
 use super::scripted_chain::filled;
-use table::{Listed, ROWS};
+use table::ROWS;
 
 fn usdc(micros: u64) -> String {
     UsdcAmount::from_micros(micros).to_string()
-}
-
-fn limit(limit: Limit) -> Value {
-    limit.micros().map_or(Value::Null, |micros| json!(usdc(micros)))
 }
 
 #[tokio::test]
@@ -26,19 +22,8 @@ async fn router_decides_as_the_table_says() {
         let relayer = Relayer::start().await;
         let account = relayer.account().await;
         let (payee, owner): (Address, Address) = (relayer.chain.payee(1), filled(&[1], 78));
-        let allowlist = match row.policy.allowlist {
-            Listed::Anyone => Value::Null,
-            Listed::Nobody => json!([]),
-            Listed::Owner => json!([{ "wallet": owner.to_string() }]),
-            Listed::TokenAccount => json!([{ "token_account": payee.to_string() }]),
-        };
-        let policy = json!({
-            "max_single_transfer": limit(row.policy.max_single_transfer),
-            "max_daily_spend": limit(row.policy.max_daily_spend),
-            "require_memo": row.policy.require_memo,
-            "paused": row.policy.paused,
-            "allowed_counterparties": allowlist,
-        });
+        let policy = row.policy_json(&owner.to_string(), &payee.to_string());
+        let policy: Value = serde_json::from_str(&policy).expect("JSON");
         let put = relayer.put(&format!("/v1/accounts/{account}/policy"), &policy).await;
         assert_eq!(put.status, StatusCode::OK, "{}: {}", row.name, put.body);
         let now = relayer.chain.script().now;

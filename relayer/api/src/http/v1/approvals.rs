@@ -41,7 +41,7 @@ pub struct ApprovalResponse {
     message: Option<Message>,
     /// While it waits: what every rule said, in the order in which they win.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_items = 9)]
+    #[schema(nullable = false, max_items = 16)]
     checks: Option<Vec<CheckBody>>,
     requested_at: Timestamp,
     /// Until when it can be approved.

@@ -2,9 +2,8 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use purser_core::words;
-use purser_policy::Waived;
-use serde::Serialize;
+use purser_policy::{Rule, Waived};
+use serde::{Serialize, Serializer};
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
@@ -13,27 +12,32 @@ use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
-use purser_model::wire::schema::Usdc;
+use purser_model::wire::schema::{Usdc, one_of, written};
 use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
 use purser_service::{GrantOnChain, Grants, Resource, ServiceError, grants_filter};
 
-words! {
-    /// Rules that a grant waives, by the names of the policy's fields.
-    enum Beyond = "GrantBeyond": "A rule that a payment by the grant may pass." {
-        Allowlist = "allowed_counterparties",
-        SingleLimit = "max_single_transfer",
-        DailyLimit = "max_daily_spend",
+/// A rule that a grant waives.
+struct Beyond(Rule);
+
+impl Beyond {
+    fn all() -> impl Iterator<Item = Rule> {
+        Rule::ALL.into_iter().filter(|rule| rule.is_waivable())
+    }
+
+    /// Those that a grant waives.
+    fn of(waived: Waived) -> Vec<Self> {
+        Self::all().filter(|rule| waived.has(rule.waiver())).map(Self).collect()
     }
 }
 
-impl Beyond {
-    const fn rule(self) -> Waived {
-        match self {
-            Self::Allowlist => Waived::ALLOWLIST,
-            Self::SingleLimit => Waived::SINGLE_LIMIT,
-            Self::DailyLimit => Waived::DAILY_LIMIT,
-        }
+impl Serialize for Beyond {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.name())
     }
+}
+
+written! {
+    Beyond = "GrantBeyond": one_of("A rule that a payment by the grant may pass.", Self::all().map(Rule::name));
 }
 
 /// Leave to pay one payee past the account's policy, as it stands on the chain.
@@ -53,7 +57,7 @@ pub struct GrantResponse {
     left_usdc: Usdc,
     expires_at: Timestamp,
     /// The rules that a payment by it may pass.
-    #[schema(max_items = 3)]
+    #[schema(max_items = 16)]
     beyond: Vec<Beyond>,
     /// Whether it is for one payment, of all that is left.
     one_payment: bool,
@@ -72,7 +76,7 @@ impl From<GrantOnChain> for GrantResponse {
             payee_kind: grant.payee_kind,
             left_usdc: grant.left.into(),
             expires_at: Timestamp::from_unix_seconds(grant.expires_at),
-            beyond: Beyond::ALL.into_iter().filter(|beyond| grant.waived.has(beyond.rule())).collect(),
+            beyond: Beyond::of(grant.waived),
             one_payment: grant.is_for_one_payment,
             opened_by: grant.opened_by,
             opened_at: Timestamp::from_unix_seconds(grant.opened_at),

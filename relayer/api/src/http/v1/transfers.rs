@@ -181,7 +181,7 @@ pub struct PreviewResponse {
     /// Whether it would be sent.
     allowed: bool,
     /// What every rule says, in the order in which they win.
-    #[schema(max_items = 9)]
+    #[schema(max_items = 16)]
     checks: Vec<CheckBody>,
     /// What it would be refused with.
     #[serde(skip_serializing_if = "Option::is_none")]
