@@ -95,7 +95,7 @@ async fn transfer_of_a_fee_payer_without_sol_is_refused_unsigned_and_settles_onc
 }
 
 /// How often a relayer has called its nodes, and how often to send a transaction.
-async fn calls(operator: &Operator) -> (u64, u64) {
+pub async fn rpc_calls(operator: &Operator) -> (u64, u64) {
     let text = metrics(operator.app()).await;
     let mut calls = (0, 0);
     for line in text.lines().filter(|line| line.starts_with("purser_rpc_calls_total{")) {
@@ -114,17 +114,17 @@ async fn what_nobody_can_sign_or_pay_for_is_refused_without_a_send_and_without_w
     let (operator, chain) = (&agent.operator, &agent.operator.chain);
     let payer = operator.app().transfer_authority().pubkey();
     let are_refused = async |code: &str| {
-        let before = calls(operator).await;
+        let before = rpc_calls(operator).await;
         for _ in 0..PAYMENTS {
             is_refused(agent.pays("1").to(&payee).await, code);
         }
-        let after = calls(operator).await;
+        let after = rpc_calls(operator).await;
         assert_eq!(after.1 - before.1, 0, "{code}: something was sent");
         // Each reads what it needs once. Whoever waits for the deadline asks many times.
         assert!(after.0 - before.0 < 8 * PAYMENTS, "{code}: {} calls", after.0 - before.0);
     };
     agent.pays("1").to(&payee).await.is_settled();
-    let paid = calls(operator).await;
+    let paid = rpc_calls(operator).await;
     assert!(paid.1 > 0, "sends are counted");
     chain.sets_lamports(&payer, 0).await;
     are_refused("fee_payer_empty").await;

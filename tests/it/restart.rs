@@ -2,11 +2,16 @@
 
 use std::future::IntoFuture;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
+
+use purser_tests::agent::Payment;
 use purser_tests::{AppSettings, Receiver, TestApp, TestDatabase, TestNetwork, until, wallet};
 use serde_json::{Value, json};
 
+use crate::admin::with_admin;
+use crate::authorities::rpc_calls;
 use crate::webhooks::{TRANSFERS, registers};
 
 #[tokio::test]
@@ -242,6 +247,49 @@ async fn payment_of_a_lost_database_is_not_made_again_after_the_chain_and_the_pr
     let again = payment.by(&operator.reconnected().client).await.is_settled();
     assert_eq!(again["tx_signature"], settled["tx_signature"]);
     assert_eq!(operator.chain.usdc_micros(&payee).await, (MANY as u64 + 1) * 1_000_000);
+}
+
+#[tokio::test]
+async fn first_payment_after_a_database_is_lost_asks_the_chain_as_often_as_any_other() {
+    let per_account = if std::env::var_os("PURSER_TEST_LONG").is_some() { 1_000 } else { MANY };
+    // Histories are read by the payments alone.
+    let settings = with_admin(AppSettings { indexer_interval_ms: 3_600_000, ..AppSettings::default() });
+    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
+    let operator = app.new_operator().await;
+    let mut agents = Vec::new();
+    for _ in 0..10 {
+        agents.push(operator.creates_account_with("Ada", "100").await);
+    }
+    let (payee, _) = operator.chain.new_payee().await;
+    app.crashes();
+    let saved = app.saved_database();
+    app.starts();
+    let client = operator.reconnected().client;
+    let paid = stream::iter((0..per_account).flat_map(|_| &agents));
+    paid.for_each_concurrent(64, async |agent| {
+        drop(agent.pays("0.000001").to(&payee).by(&client).await.is_settled());
+    })
+    .await;
+    let calls = async |payment: Payment| {
+        let before = rpc_calls(&operator.reconnected()).await.0;
+        let begun = Instant::now();
+        payment.by(&operator.reconnected().client).await.is_settled();
+        (rpc_calls(&operator.reconnected()).await.0 - before, begun.elapsed())
+    };
+    let known = agents[0].pays("0.000001").to(&payee);
+    let usual = calls(known.clone()).await;
+    app.crashes();
+    app.restores_database(&saved);
+    app.starts();
+    let first = calls(agents[0].pays("0.000001").to(&payee)).await;
+    let again = calls(known).await;
+    eprintln!(
+        "{} payments in the past; before, after, and one that was paid: {usual:?}, {first:?}, {again:?}",
+        10 * per_account
+    );
+    assert!(first.0 < 2 * usual.0 + 20, "{first:?} calls, {usual:?} before");
+    assert!(again.0 < 2 * usual.0 + 20, "{again:?} calls, {usual:?} before");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 10 * per_account as u64 + 2);
 }
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use purser_api::web::many::{Changed, Compared, change, compare};
 use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
 use purser_model::{
-    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, BudgetId, Invalid, PolicyUpdate, Rule,
-    Selection, Tag, Timestamp,
+    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, Invalid, PolicyUpdate, Rule, Selection,
+    Tag, Timestamp,
 };
 use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
 use serde_json::{Map, Value, json};
@@ -111,7 +111,7 @@ fn changes(
     let fields = compared(&before.policy, &after.policy).into_iter();
     let mut rows: Vec<_> = fields.map(|change| (change.field, change.before, change.after)).collect();
     let month = |rules: &RulesInForce| month_text(rules.bounds.max_30_day_spend);
-    let budget = |rules: &RulesInForce| budgets.text(rules.bounds.budget.map(BudgetId));
+    let budget = |rules: &RulesInForce| budgets.text(rules.bounds.budget);
     let halted = |rules: &RulesInForce| if rules.is_halted { "Yes" } else { "No" }.to_owned();
     rows.push(("30-day limit", month(before), month(after)));
     rows.push(("Budget", budget(before), budget(after)));

@@ -11,7 +11,7 @@ use purser_model::{
     PolicyVersion, RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning, entries,
 };
 use purser_service::{
-    AccountView, BoundsView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
+    AccountBounds, AccountView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
     policy_versions_filter,
 };
 use serde_json::{Map, Value, json};
@@ -100,7 +100,11 @@ impl FieldChange {
 }
 
 /// What binds an account beside its policy, before and after.
-pub fn compared_bounds(before: &BoundsView, after: &BoundsView, budgets: &KnownBudgets) -> [FieldChange; 2] {
+pub fn compared_bounds(
+    before: &AccountBounds,
+    after: &AccountBounds,
+    budgets: &KnownBudgets,
+) -> [FieldChange; 2] {
     let row = |field, before, after| FieldChange { field, before, after };
     [
         row("30-day limit", month_text(before.max_30_day_spend), month_text(after.max_30_day_spend)),
@@ -150,7 +154,7 @@ const BOUNDS: [(&str, &str); 2] =
     [("max_30_day_spend", "seen_max_30_day_spend"), ("budget_id", "seen_budget_id")];
 
 /// The form, filled in with the current policy.
-fn form_of(policy: &SpendingPolicy, version: u64, bounds: &BoundsView) -> Form {
+fn form_of(policy: &SpendingPolicy, version: u64, bounds: &AccountBounds) -> Form {
     let mut fields = vec![("expected_version", version.to_string())];
     for rule in Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused) {
         match policy.value(rule) {
@@ -205,7 +209,7 @@ pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
 
 /// Stands for the version, the fields that a form was compared with, and what bound the account beside its policy then, which has no
 /// version.
-fn fingerprint(form: &Form, bounds: &BoundsView) -> Result<String, Invalid> {
+fn fingerprint(form: &Form, bounds: &AccountBounds) -> Result<String, Invalid> {
     let mut fields = policy_fields(form)?;
     fields.extend(bound_fields(form)?);
     let fields = Value::Object(fields).to_string();
@@ -463,7 +467,7 @@ mod tests {
             allowlist: AllowedRecipients::only(vec![address.bytes()], vec![address.bytes()]),
             ..SpendingPolicy::default()
         };
-        let bounds = |cap: Option<u64>, budget: Option<BudgetId>| BoundsView {
+        let bounds = |cap: Option<u64>, budget: Option<BudgetId>| AccountBounds {
             max_30_day_spend: cap.map(UsdcAmount::from_micros),
             budget,
             by_grant_only: false,

@@ -34,7 +34,7 @@ pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{ChainSettings, ChainSigners, SolanaChain};
 pub use types::{
-    AddressKind, AgentCreation, AgentOnChain, Authority, BoundsOnChain, BudgetOnChain, Caps, ChainFigures,
+    AccountBounds, AddressKind, AgentCreation, AgentOnChain, Authority, BudgetOnChain, Caps, ChainFigures,
     Confirmed, DraftOnChain, GrantOnChain, KeyLook, KeyProblem, OperatorOnChain, ProgramCheck, Raise,
     SentEnd, WEBSOCKET_DOWN_MAX, Wallet, view_of,
 };

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, BoundsOnChain, BudgetOnChain, Caps, ChainError,
+    AccountBounds, AddressKind, AgentAddresses, AgentCreation, AgentOnChain, BudgetOnChain, Caps, ChainError,
     ChainFault, ChainFigures, Confirmed, DraftOnChain, GrantOnChain, KeyLook, OperatorOnChain, SentEnd,
     SignatureStanding, SignedTransfer, UnsignedTransfer,
 };
@@ -281,7 +281,7 @@ pub trait BindChain: ReadChain {
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
-        bounds: &BoundsOnChain,
+        bounds: &AccountBounds,
     ) -> Result<Confirmed, ChainError>;
 
     /// The agent's grants, newest first. Not every node lists them.

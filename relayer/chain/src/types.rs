@@ -3,7 +3,7 @@
 use purser::state::waits_seconds;
 use purser_core::{Beyond, Bounds, BudgetState, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
 use purser_model::{
-    Address, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
+    Address, BudgetId, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
 };
 use purser_policy::{Limit, MonthWindow, SpendWindow, TagBucket, UsdcAmount, Waived};
 use purser_rpc::NodeFigures;
@@ -101,40 +101,40 @@ impl DraftOnChain {
 }
 
 /// What binds an account beside its policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BoundsOnChain {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AccountBounds {
     /// It pays by grants alone.
     pub by_grant_only: bool,
     /// The most in any 30 days.
     pub max_30_day_spend: Option<UsdcAmount>,
     /// The budget that it pays through.
-    pub budget: Option<Address>,
+    pub budget: Option<BudgetId>,
 }
 
-impl BoundsOnChain {
+impl AccountBounds {
     /// Whether these allow anything that `current` refuse.
     pub fn loosens(&self, current: &Self) -> bool {
         purser::Bounds::from(self).loosens(&purser::Bounds::from(current))
     }
 }
 
-impl From<&BoundsOnChain> for purser::Bounds {
-    fn from(bounds: &BoundsOnChain) -> Self {
+impl From<&AccountBounds> for purser::Bounds {
+    fn from(bounds: &AccountBounds) -> Self {
         Self {
             by_grant_only: bounds.by_grant_only,
             max_30_day_spend: bounds.max_30_day_spend.map(UsdcAmount::micros),
-            budget: bounds.budget.map(|budget| Pubkey::new_from_array(budget.bytes())),
+            budget: bounds.budget.map(|BudgetId(address)| Pubkey::new_from_array(address.bytes())),
         }
     }
 }
 
 impl AgentOnChain {
     /// What binds it beside its policy.
-    pub fn bounds(&self) -> BoundsOnChain {
-        BoundsOnChain {
+    pub fn bounds(&self) -> AccountBounds {
+        AccountBounds {
             by_grant_only: self.beyond.is_some_and(|beyond| beyond.needs_grant),
             max_30_day_spend: self.month.map(|month| month.cap),
-            budget: self.beyond.and_then(|beyond| beyond.budget),
+            budget: self.beyond.and_then(|beyond| beyond.budget).map(BudgetId),
         }
     }
 }

@@ -14,9 +14,9 @@ use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, 
 use crate::Inside;
 use crate::acting::{tell, tell_made};
 use crate::parts::finish;
-use crate::policies::{BoundsView, Policies};
+use crate::policies::Policies;
 use purser_base::crash_point::crash_point;
-use purser_chain::{AgentAddresses, AgentCreation, AgentOnChain};
+use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
     Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, Before,
     BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId,
@@ -113,7 +113,7 @@ impl Accounts {
     async fn warned(&self, operator: &Operator, view: AccountView) -> AccountView {
         let warnings = match &view.policy {
             Some(policy) => {
-                self.policies.warnings(operator, &view.account, policy, &BoundsView::default()).await
+                self.policies.warnings(operator, &view.account, policy, &AccountBounds::default()).await
             }
             None => Vec::new(),
         };
@@ -342,7 +342,7 @@ impl Accounts {
             status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
             halt,
             spent: agent.window.spent(now),
-            budget: agent.bounds().budget.map(BudgetId),
+            budget: agent.bounds().budget,
             policy: agent.policy,
         };
         self.inside.last_seen.note_account(account.id, seen.clone());

@@ -290,7 +290,7 @@ impl Budgets {
             let places: Vec<_> = rows.iter().map(addresses).collect();
             let read = chain.read_agents(&places).await;
             let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-            let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id.0));
+            let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id));
             limits.extend(named.map(|agent| agent.policy.max_single_transfer));
         }
         Ok(limits)

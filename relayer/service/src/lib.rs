@@ -75,7 +75,7 @@ pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
 pub use self::policies::{
-    BoundsView, PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
+    PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
 };
 pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
@@ -100,7 +100,7 @@ use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
 use purser_chain::SendRecorder;
-pub use purser_chain::{Caps, ChainFigures, ForApprover};
+pub use purser_chain::{AccountBounds, Caps, ChainFigures, ForApprover};
 use purser_model::{CellName, Quotas, Retention};
 pub use purser_store::RequestState;
 use purser_store::Store;

@@ -1,7 +1,7 @@
 //! What one change would do to each of many accounts.
 
 use super::error::{Resource, ServiceError};
-use purser_chain::{AgentOnChain, BoundsOnChain};
+use purser_chain::{AccountBounds, AgentOnChain};
 use purser_model::{Account, AccountId, AccountName, SpendingPolicy};
 use purser_policy::Warning;
 
@@ -9,7 +9,7 @@ use purser_policy::Warning;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesInForce {
     pub policy: SpendingPolicy,
-    pub bounds: BoundsOnChain,
+    pub bounds: AccountBounds,
     /// The account itself, apart from its operator.
     pub is_halted: bool,
 }

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use super::acts::{OnRecord, part_on_record};
 use super::error::ApiError;
 use purser_model::wire::{Fields, PolicyFields};
-use purser_model::{BudgetId, Invalid, Operator, Selection};
+use purser_model::{Invalid, Operator, Selection};
 use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, RulesInForce, ServiceError, Will};
 
 /// How many accounts are changed at once.
@@ -62,7 +62,7 @@ fn shown(rules: &RulesInForce) -> Fields {
     let RulesInForce { policy, bounds, is_halted } = rules;
     let mut fields = Fields::of(&PolicyFields::from(policy));
     fields.set("max_30_day_spend", bounds.max_30_day_spend.map(purser_model::wire::schema::UsdcLimit));
-    fields.set("budget_id", bounds.budget.map(|budget| BudgetId(budget).to_string()));
+    fields.set("budget_id", bounds.budget.map(|budget| budget.to_string()));
     fields.set("halted", is_halted);
     fields
 }

@@ -16,7 +16,7 @@ use crate::sign::payers::rent;
 use crate::sign::signer::address;
 use crate::solana::SolanaChain;
 use crate::{
-    AgentOnChain, BindChain, BoundsOnChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed,
+    AccountBounds, AgentOnChain, BindChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed,
     GrantOnChain, OperatorOnChain,
 };
 use purser_model::Address;
@@ -56,7 +56,7 @@ impl BindChain for SolanaChain {
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
-        asked: &BoundsOnChain,
+        asked: &AccountBounds,
     ) -> Result<Confirmed, ChainError> {
         let more = bytes_of(asked).saturating_sub(bytes_of(&agent.bounds()));
         if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
@@ -183,7 +183,7 @@ impl SolanaChain {
 }
 
 /// What bounds take of an agent's account.
-const fn bytes_of(bounds: &BoundsOnChain) -> usize {
+const fn bytes_of(bounds: &AccountBounds) -> usize {
     let month = if bounds.max_30_day_spend.is_some() { size_of::<Month>() } else { 0 };
     let budget = if bounds.budget.is_some() { ENTRY_BYTES } else { 0 };
     month + budget

@@ -6,8 +6,8 @@ use super::{Policies, ReadAccount};
 use crate::ServiceError;
 use crate::acting::tell;
 use crate::error::{Forbidden, from_chain};
-use purser_chain::{AgentOnChain, BoundsOnChain, ChainError, Confirmed};
-use purser_model::{Address, Invalid, Limit, Operator, PolicyUpdate};
+use purser_chain::{AccountBounds, AgentOnChain, ChainError, Confirmed};
+use purser_model::{Address, BudgetId, Invalid, Limit, Operator, PolicyUpdate};
 
 impl Policies {
     /// Binds the account as the update says. `None`: it says nothing else than what binds it already. Invalid: the budget is none of
@@ -45,9 +45,9 @@ impl Policies {
         operator: &Operator,
         current: &ReadAccount,
         update: &PolicyUpdate,
-    ) -> Result<BoundsOnChain, ServiceError> {
+    ) -> Result<AccountBounds, ServiceError> {
         let (bound, asked) = (current.agent.bounds(), asked(&current.agent, update));
-        if let Some(budget) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
+        if let Some(BudgetId(budget)) = asked.budget.filter(|budget| Some(*budget) != bound.budget) {
             self.check_budget(operator, &budget).await?;
         }
         if asked.loosens(&bound) && current.operator.loosening_delay_seconds > 0 {
@@ -72,9 +72,9 @@ impl Policies {
 }
 
 /// What is to bind an account after the update.
-pub(super) fn asked(agent: &AgentOnChain, update: &PolicyUpdate) -> BoundsOnChain {
+pub(super) fn asked(agent: &AgentOnChain, update: &PolicyUpdate) -> AccountBounds {
     let bound = agent.bounds();
-    BoundsOnChain {
+    AccountBounds {
         max_30_day_spend: match update.max_30_day_spend {
             None => bound.max_30_day_spend,
             Some(Limit::Unlimited) => None,
@@ -82,7 +82,7 @@ pub(super) fn asked(agent: &AgentOnChain, update: &PolicyUpdate) -> BoundsOnChai
         },
         budget: match update.budget {
             None => bound.budget,
-            Some(named) => named.map(|named| named.0),
+            Some(named) => named,
         },
         ..bound
     }

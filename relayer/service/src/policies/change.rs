@@ -1,13 +1,13 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{BoundsView, Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
+use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
 use crate::ServiceError;
 use crate::acting::{stops_only, tell};
 use crate::allowlist::resolve;
 use crate::error::{after_writing, from_chain};
 use crate::parts::finish;
 use crate::reads::read_agent;
-use purser_chain::{AgentOnChain, Confirmed};
+use purser_chain::{AccountBounds, AgentOnChain, Confirmed};
 use purser_model::{
     Account, AccountId, AccountStatus, Asking, Before, Invalid, KeyId, Operator, PolicyUpdate,
     SpendingPolicy, Stopped,
@@ -27,9 +27,9 @@ impl Policies {
         self.inside.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
-        let bounds_after = self.asked_bounds(operator, &current, update).await?.into();
+        let bounds_after = self.asked_bounds(operator, &current, update).await?;
         let warnings = self.warnings(operator, &current.account, &after, &bounds_after).await;
-        let bounds_before = current.agent.bounds().into();
+        let bounds_before = current.agent.bounds();
         let loosens = current.is_loosened_by(&after);
         let delay = Some(current.operator.loosening_delay_seconds);
         let waits = delay.filter(|delay| loosens && *delay > 0);
@@ -262,7 +262,7 @@ pub(super) fn lacks_reason(operator: &Operator, update: &PolicyUpdate) -> Option
 
 /// Tells the record of the change what it replaces.
 fn tell_before(agent: &AgentOnChain) {
-    let BoundsView { max_30_day_spend, budget, by_grant_only: _ } = agent.bounds().into();
+    let AccountBounds { max_30_day_spend, budget, by_grant_only: _ } = agent.bounds();
     let policy = agent.policy.clone();
     tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
 }

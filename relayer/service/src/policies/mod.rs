@@ -16,10 +16,8 @@ use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::turns::OneAtATime;
 use crate::Inside;
-use purser_chain::{AgentOnChain, BoundsOnChain, OperatorOnChain};
-use purser_model::{
-    Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp, UsdcAmount,
-};
+use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
+use purser_model::{Account, AccountId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp};
 use purser_policy::Warning;
 
 /// An account's policy from the chain.
@@ -31,27 +29,11 @@ pub struct PolicyView {
     pub version: u64,
     pub updated_at: Timestamp,
     /// What binds the account beside it.
-    pub bounds: BoundsView,
+    pub bounds: AccountBounds,
     /// The pending policy that is to replace it.
     pub pending: Option<PendingView>,
     /// Of a change: the rules in it that can never match. A pause alone is not looked at.
     pub warnings: Vec<Warning>,
-}
-
-/// What binds an account beside its policy.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct BoundsView {
-    pub max_30_day_spend: Option<UsdcAmount>,
-    pub budget: Option<BudgetId>,
-    /// It pays by grants alone.
-    pub by_grant_only: bool,
-}
-
-impl From<BoundsOnChain> for BoundsView {
-    fn from(bounds: BoundsOnChain) -> Self {
-        let BoundsOnChain { by_grant_only, max_30_day_spend, budget } = bounds;
-        Self { max_30_day_spend, budget: budget.map(BudgetId), by_grant_only }
-    }
 }
 
 /// A pending policy.
@@ -77,8 +59,8 @@ pub struct PolicyComparison {
     pub before: SpendingPolicy,
     pub after: SpendingPolicy,
     /// What binds the account beside it, which never waits.
-    pub bounds_before: BoundsView,
-    pub bounds_after: BoundsView,
+    pub bounds_before: AccountBounds,
+    pub bounds_after: AccountBounds,
     /// Rules in it that can never match.
     pub warnings: Vec<Warning>,
     /// The delay in seconds; `None`: none.
@@ -186,7 +168,7 @@ fn view(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> Po
         policy: agent.policy.clone(),
         version: agent.policy_version,
         updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
-        bounds: agent.bounds().into(),
+        bounds: agent.bounds(),
         pending,
         warnings: Vec::new(),
     }

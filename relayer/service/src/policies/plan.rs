@@ -8,7 +8,7 @@ use crate::ServiceError;
 use crate::allowlist::resolve;
 use crate::error::Forbidden;
 use crate::planned::{Chosen, Planned, RulesInForce, Will};
-use purser_chain::{BoundsOnChain, OperatorOnChain};
+use purser_chain::{AccountBounds, OperatorOnChain};
 use purser_model::{AllowedRecipients, Operator, PolicyUpdate};
 
 impl Policies {
@@ -107,7 +107,7 @@ fn plan_one(
     }
 }
 
-fn will(current: &ReadAccount, after: &RulesInForce, bounds: &BoundsOnChain) -> Result<Will, ServiceError> {
+fn will(current: &ReadAccount, after: &RulesInForce, bounds: &AccountBounds) -> Result<Will, ServiceError> {
     let delays = current.operator.loosening_delay_seconds > 0;
     if delays && bounds.loosens(&current.agent.bounds()) {
         return Err(ServiceError::Forbidden(Forbidden::AdminNeeded));

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::{BoundsView, Policies, PolicyChange, PolicyView};
+use super::{Policies, PolicyChange, PolicyView};
 use crate::ServiceError;
 use crate::allowlist::closed_entries;
 use crate::error::from_chain;
 use crate::planned::Planned;
-use purser_chain::BudgetOnChain;
+use purser_chain::{AccountBounds, BudgetOnChain};
 use purser_model::{
     Account, AccountId, Address, AllowedRecipients, BudgetId, Limit, Operator, PolicyUpdate, SpendingPolicy,
     UsdcAmount,
@@ -47,7 +47,7 @@ impl WarningFacts {
         &self,
         account: &Account,
         policy: &SpendingPolicy,
-        bounds: &BoundsView,
+        bounds: &AccountBounds,
     ) -> Vec<Warning> {
         let closed = self.closed.iter().find(|(allowlist, _)| *allowlist == policy.allowlist);
         let budget = bounds.budget.and_then(|BudgetId(budget)| {
@@ -72,7 +72,7 @@ impl Policies {
         operator: &Operator,
         account: &Account,
         policy: &SpendingPolicy,
-        bounds: &BoundsView,
+        bounds: &AccountBounds,
     ) -> Vec<Warning> {
         let budget = bounds.budget.map(|BudgetId(address)| address);
         let facts = WarningFacts::read(self, operator, budget.as_slice(), &[&policy.allowlist]).await;
@@ -91,7 +91,8 @@ impl Policies {
             return;
         }
         let after = || planned.iter().filter_map(|one| one.rules.as_ref()).map(|(_, after)| after);
-        let mut budgets: Vec<Address> = after().filter_map(|rules| rules.bounds.budget).collect();
+        let mut budgets: Vec<Address> =
+            after().filter_map(|rules| rules.bounds.budget).map(|BudgetId(address)| address).collect();
         budgets.sort_unstable();
         budgets.dedup();
         let is_list_changed = update.allowed_counterparties.is_some();
@@ -100,7 +101,7 @@ impl Policies {
         let facts = WarningFacts::read(self, operator, &budgets, &allowlists).await;
         for one in planned.iter_mut().filter(|one| one.will.is_ok()) {
             if let (Some(account), Some((_, after))) = (accounts.get(&one.id), &one.rules) {
-                one.warnings = facts.warnings(account, &after.policy, &after.bounds.into());
+                one.warnings = facts.warnings(account, &after.policy, &after.bounds);
             }
         }
     }

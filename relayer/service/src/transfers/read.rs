@@ -7,7 +7,7 @@ use crate::budgets::{BudgetView, LimitUse};
 use crate::error::{ServiceError, from_chain, from_fault};
 use crate::reads::{find_account, find_payer, window_now};
 use purser_model::{
-    AccountId, Address, BudgetId, Checks, Failure, FailureCode, Limit, Operator, Principal, Rejection,
+    AccountId, BudgetId, Checks, Failure, FailureCode, Limit, Operator, Principal, Rejection,
     TransferRequest, UsdcAmount,
 };
 
@@ -68,15 +68,15 @@ impl Transfers {
     async fn budget_limits(
         &self,
         operator: &Operator,
-        named: Address,
+        id: BudgetId,
         now: i64,
     ) -> Result<BudgetLimits, ServiceError> {
         let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read = chain.read_budget(&operator.address, &named).await;
+        let read = chain.read_budget(&operator.address, &id.0).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let closed = || {
             let none = LimitUse { limit: Some(UsdcAmount::ZERO), used: UsdcAmount::ZERO, frees_at: None };
-            BudgetLimits { id: BudgetId(named), daily: none, month: LimitUse { limit: None, ..none } }
+            BudgetLimits { id, daily: none, month: LimitUse { limit: None, ..none } }
         };
         let found = found.map(|budget| BudgetView::of(&budget, now));
         Ok(found.map_or_else(closed, |view| BudgetLimits {

@@ -13,14 +13,14 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use purser_chain::{
-    AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, BindChain, BoundsOnChain,
+    AccountBounds, AddressKind, AgentAddresses, AgentCreation, AgentOnChain, ApproveChain, BindChain,
     BudgetOnChain, Caps, ChainError, ChainFault, ChainView, Confirmed, Destination, DraftOnChain,
     GrantOnChain, HandOverChain, KeyChain, MemoChain, OperatorOnChain, Outcome, PolicyChain, ProvisionChain,
     ReadChain, SendRecorder, SentEnd, SignatureStanding, SignedTransfer, StopChain, UnsignedTransfer,
     view_of,
 };
 use purser_model::{
-    AccountId, Address, HaltedBy, Network, SentTransaction, SpendingPolicy, Terms, UsdcAmount,
+    AccountId, Address, BudgetId, HaltedBy, Network, SentTransaction, SpendingPolicy, Terms, UsdcAmount,
 };
 
 pub(super) const NOW: i64 = 1_790_000_000;
@@ -389,14 +389,14 @@ impl BindChain for ScriptedChain {
         &self,
         _: &OperatorOnChain,
         agent: &AgentOnChain,
-        bounds: &BoundsOnChain,
+        bounds: &AccountBounds,
     ) -> Result<Confirmed, ChainError> {
         let mut script = self.reach()?;
         let known = script.agents.get_mut(&agent.address).expect("the test made it");
         let window = known.month.map_or(MonthWindow::EMPTY, |month| month.window);
         known.month = bounds.max_30_day_spend.map(|cap| MonthCap { cap, window });
         known.beyond = (bounds.max_30_day_spend.is_some() || bounds.budget.is_some())
-            .then(|| Beyond { budget: bounds.budget, ..Beyond::default() });
+            .then(|| Beyond { budget: bounds.budget.map(|BudgetId(address)| address), ..Beyond::default() });
         Self::done(&mut script, 1)
     }
 
