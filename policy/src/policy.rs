@@ -60,6 +60,12 @@ pub trait AsAllowlist {
     fn as_allowlist(&self) -> Allowlist<'_>;
 }
 
+impl AsAllowlist for Allowlist<'_> {
+    fn as_allowlist(&self) -> Allowlist<'_> {
+        *self
+    }
+}
+
 impl<A: AsAllowlist> PolicyOver<A> {
     /// The form that transfers are checked against.
     pub fn as_policy(&self) -> Policy<'_> {

@@ -1,6 +1,6 @@
 //! The table of rules. Relayer, dashboard, scripts and audit take from it what they say of a rule.
 
-use crate::{Limit, PolicyOver, Waived};
+use crate::{Allowlist, AsAllowlist, Limit, PolicyOver, Waived};
 
 /// The rules of a policy, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,8 @@ pub enum Rule {
 struct Row {
     name: &'static str,
     title: &'static str,
+    /// Of what is typed.
+    unit: &'static str,
     waiver: Waived,
 }
 
@@ -47,19 +49,18 @@ impl Rule {
     ];
 
     const fn row(self) -> Row {
-        match self {
-            Self::Paused => Row { name: "paused", title: "Paused", waiver: Waived::NOTHING },
-            Self::RequireMemo => Row { name: "require_memo", title: "Memo needed", waiver: Waived::NOTHING },
+        let (name, title, unit, waiver) = match self {
+            Self::Paused => ("paused", "Paused", "", Waived::NOTHING),
+            Self::RequireMemo => ("require_memo", "Memo needed", "", Waived::NOTHING),
             Self::AllowedCounterparties => {
-                Row { name: "allowed_counterparties", title: "Who may be paid", waiver: Waived::ALLOWLIST }
+                ("allowed_counterparties", "Who may be paid", "", Waived::ALLOWLIST)
             }
             Self::MaxSingleTransfer => {
-                Row { name: "max_single_transfer", title: "Limit per payment", waiver: Waived::SINGLE_LIMIT }
+                ("max_single_transfer", "Limit per payment", "USDC", Waived::SINGLE_LIMIT)
             }
-            Self::MaxDailySpend => {
-                Row { name: "max_daily_spend", title: "Daily limit", waiver: Waived::DAILY_LIMIT }
-            }
-        }
+            Self::MaxDailySpend => ("max_daily_spend", "Daily limit", "USDC", Waived::DAILY_LIMIT),
+        };
+        Row { name, title, unit, waiver }
     }
 
     /// The policy's field, and the rule's name in answers, scripts and reports.
@@ -72,6 +73,11 @@ impl Rule {
         self.row().title
     }
 
+    /// What a value of it is counted in; empty if it is not typed.
+    pub const fn unit(self) -> &'static str {
+        self.row().unit
+    }
+
     /// What a grant has to waive for a payment to pass it; [`Waived::NOTHING`] if none can.
     pub const fn waiver(self) -> Waived {
         self.row().waiver
@@ -80,6 +86,17 @@ impl Rule {
     /// Whether a grant may let a payment pass it.
     pub const fn is_waivable(self) -> bool {
         self.waiver().bits() != 0
+    }
+}
+
+impl<A: AsAllowlist> RuleValue<'_, A> {
+    /// Whether the rule can refuse anything.
+    pub fn is_set(&self) -> bool {
+        match self {
+            Self::Flag(is_on) => *is_on,
+            Self::Limit(limit) => *limit != Limit::Unlimited,
+            Self::Payees(payees) => payees.as_allowlist() != Allowlist::Anyone,
+        }
     }
 }
 

@@ -490,8 +490,8 @@ async fn transfers_in_every_state_show_what_each_rule_said_by_which_version_of_t
         )
     };
     let rules = |page: purser_tests::Answer, single: &str, balance: &str| {
-        page.says(&row("paused", "ok\">passed", ">no"))
-            .says(&row("require_memo", "ok\">passed", ">yes"))
+        page.says(&row("paused", "ok\">passed", ">No"))
+            .says(&row("require_memo", "ok\">passed", ">Yes"))
             .says(&row("allowed_counterparties", "ok\">passed", ">1 recipient"))
             .says(&row("max_single_transfer", "ok\">passed", &format!(">{single}")))
             .says(&row("max_daily_spend", "ok\">passed", ">No limit"))

@@ -9,7 +9,7 @@ use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
     AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
     EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyReason,
-    PolicyUpdate, Tags, UsdcAmount, entries,
+    PolicyUpdate, Rule, Tags, UsdcAmount, entries,
 };
 use purser_service::{
     AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
@@ -59,7 +59,7 @@ impl AccountPage {
         self.limits.daily.limit.map(|cap| percent(self.limits.daily.used, cap))
     }
 
-    fn policy_rows(&self) -> [(&'static str, String); 5] {
+    fn policy_rows(&self) -> [(&'static str, String); Rule::ALL.len()] {
         rows(&self.policy.policy)
     }
 

@@ -22,7 +22,7 @@ use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page};
 use super::policy::{
-    compared, entry_of_line, flags, is_for_admin, limit_of_field, limits, line_of_entry, sentences,
+    compared, entry_of_line, flags, is_for_admin, limit_of_field, line_of_entry, sentences, typed,
     waits_in_words,
 };
 use super::session::Signed;
@@ -128,7 +128,7 @@ fn asked(form: &Form) -> Result<Option<Map<String, Value>>, Invalid> {
         "pause" => drop(fields.insert("paused".to_owned(), true.into())),
         "unpause" => drop(fields.insert("paused".to_owned(), false.into())),
         _ => {
-            for name in limits().map(Rule::name).chain(["max_30_day_spend"]) {
+            for name in typed().map(Rule::name).chain(["max_30_day_spend"]) {
                 if form.given(name).is_some() {
                     let limit =
                         if form.text(name) == "none" { Value::Null } else { limit_of_field(form, name)? };

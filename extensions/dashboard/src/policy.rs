@@ -1,14 +1,14 @@
 //! Changing a policy: filled in, compared with the current one, then carried out. Also every earlier version.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
-    AccountId, AllowedRecipients, Cursor, Invalid, Limit, PageLimit, PageRequest, PolicyUpdate,
-    PolicyVersion, RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning, entries,
+    AccountId, AllowedRecipients, Cursor, Invalid, PageLimit, PageRequest, PolicyUpdate, PolicyVersion,
+    RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning,
 };
 use purser_service::{
     AccountBounds, AccountView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
@@ -21,7 +21,7 @@ use super::known_budgets::{KnownBudgets, month_text};
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::session::Signed;
-use super::text::{filters, limit_text, typed_text};
+use super::text::{field_text, filters, typed_text, value_text};
 
 const VERSIONS: u32 = 25;
 /// The name of the allowlist among the fields of a policy.
@@ -120,33 +120,30 @@ pub fn compared(before: &SpendingPolicy, after: &SpendingPolicy) -> Vec<FieldCha
 
 /// Every field of a policy in words.
 pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); Rule::ALL.len()] {
-    let text = |rule| match policy.value(rule) {
-        RuleValue::Flag(is_on) => if is_on { "Yes" } else { "No" }.to_owned(),
-        RuleValue::Limit(limit) => limit_text(limit),
-        RuleValue::Payees(payees) => match lines(payees) {
-            None => "Anyone".to_owned(),
-            Some(lines) if lines.is_empty() => "Nobody".to_owned(),
-            Some(lines) => lines,
-        },
-    };
-    Rule::AS_SET.map(|rule| (rule.title(), text(rule)))
+    Rule::AS_SET.map(|rule| (rule.title(), value_text(&policy.value(rule))))
 }
 
-/// The rules with a field in forms, of one form each. A pause has a button.
-pub fn limits() -> impl Iterator<Item = Rule> {
-    let is_limit = |rule: &Rule| matches!(SpendingPolicy::default().value(*rule), RuleValue::Limit(_));
-    Rule::AS_SET.into_iter().filter(is_limit)
+/// The rules with a field in forms, and an open policy's values: a pause has a button.
+fn in_forms() -> impl Iterator<Item = (Rule, RuleValue<'static, AllowedRecipients>)> {
+    static OPEN: LazyLock<SpendingPolicy> = LazyLock::new(SpendingPolicy::default);
+    let rules = Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused);
+    rules.map(|rule| (rule, OPEN.value(rule)))
 }
 
+/// Those whose value is typed.
+pub fn typed() -> impl Iterator<Item = Rule> {
+    let is_typed = |value: &RuleValue<_>| !matches!(value, RuleValue::Flag(_) | RuleValue::Payees(_));
+    in_forms().filter(move |(_, value)| is_typed(value)).map(|(rule, _)| rule)
+}
+
+/// Those that are on or off.
 pub fn flags() -> impl Iterator<Item = Rule> {
-    let is_flag = |rule: &Rule| matches!(SpendingPolicy::default().value(*rule), RuleValue::Flag(_));
-    Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused).filter(is_flag)
+    in_forms().filter(|(_, value)| matches!(value, RuleValue::Flag(_))).map(|(rule, _)| rule)
 }
 
-/// The entries of an allowlist as lines of the form; `None` for anyone.
-fn lines(allowed: &AllowedRecipients) -> Option<String> {
-    let entries = entries(allowed)?.into_iter();
-    Some(entries.map(|(kind, address)| format!("{} {address}", kind.as_str())).collect::<Vec<_>>().join("\n"))
+/// The fields at which a complaint stands: those of the rules, and these.
+pub fn fields_and(more: &[&'static str]) -> Vec<&'static str> {
+    in_forms().map(|(rule, _)| rule.name()).chain(more.iter().copied()).collect()
 }
 
 /// The fields of what binds an account beside its policy, each with the hidden one that says how the form was filled in.
@@ -155,19 +152,12 @@ const BOUNDS: [(&str, &str); 2] =
 
 /// The form, filled in with the current policy.
 fn form_of(policy: &SpendingPolicy, version: u64, bounds: &AccountBounds) -> Form {
-    let mut fields = vec![("expected_version", version.to_string())];
-    for rule in Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused) {
-        match policy.value(rule) {
-            RuleValue::Flag(is_on) => fields.extend(is_on.then(|| (rule.name(), "true".to_owned()))),
-            RuleValue::Limit(Limit::Unlimited) => fields.push((rule.name(), String::new())),
-            RuleValue::Limit(Limit::AtMost(amount)) => fields.push((rule.name(), typed_text(amount))),
-            RuleValue::Payees(payees) => {
-                let lines = lines(payees);
-                fields.push(("allowed", if lines.is_some() { "only" } else { "anyone" }.to_owned()));
-                fields.push((rule.name(), lines.unwrap_or_default()));
-            }
-        }
-    }
+    let is_listed = policy.value(Rule::AllowedCounterparties).is_set();
+    let mut fields = vec![
+        ("expected_version", version.to_string()),
+        ("allowed", if is_listed { "only" } else { "anyone" }.to_owned()),
+    ];
+    fields.extend(in_forms().filter_map(|(rule, _)| Some((rule.name(), field_text(&policy.value(rule))?))));
     let month = bounds.max_30_day_spend.map_or_else(String::new, typed_text);
     let budget = bounds.budget.map_or_else(String::new, |budget| budget.to_string());
     for ((name, seen), value) in BOUNDS.into_iter().zip([month, budget]) {
@@ -194,7 +184,7 @@ fn update(form: &Form) -> Result<PolicyUpdate, Invalid> {
 /// The policy of a new account. Having no limit, or paying anyone, is said and never left out.
 pub fn first_policy(form: &Form) -> Result<PolicyUpdate, Invalid> {
     let mut fields = policy_fields(form)?;
-    for name in limits().map(Rule::name) {
+    for name in typed().map(Rule::name) {
         match form.text(name) {
             "" => return Err(Invalid::new(name, "must be an amount, or `none` for no limit")),
             "none" => _ = fields.insert(name.to_owned(), Value::Null),
@@ -287,7 +277,7 @@ fn policy_fields(form: &Form) -> Result<Map<String, Value>, Invalid> {
         _ => Value::Null,
     };
     let mut fields = Map::new();
-    for name in limits().map(Rule::name) {
+    for name in typed().map(Rule::name) {
         fields.insert(name.to_owned(), limit_of_field(form, name)?);
     }
     for name in flags().map(Rule::name) {
@@ -456,7 +446,7 @@ pub async fn versions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purser_model::{Address, AllowlistEntry, BudgetId, Counterparties, UsdcAmount};
+    use purser_model::{Address, AllowlistEntry, BudgetId, Counterparties, Limit, UsdcAmount};
 
     #[test]
     fn stored_policy_is_read_back_from_its_form() {

@@ -2,7 +2,10 @@
 
 use askama::Values;
 use askama::filters::Safe;
-use purser_model::{Invalid, Limit, PaidToPayee, RejectionReason, Timestamp, UsdcAmount, usdc_text};
+use purser_model::{
+    Address, AllowedRecipients, CounterpartyKind, Invalid, Limit, PaidToPayee, RejectionReason, RuleValue,
+    Timestamp, UsdcAmount, entries, usdc_text,
+};
 
 /// `12.5`: as a person types it.
 pub fn typed_text(amount: UsdcAmount) -> String {
@@ -15,6 +18,33 @@ pub fn limit_text(limit: Limit) -> String {
         Limit::Unlimited => "No limit".to_owned(),
         Limit::AtMost(amount) => format!("{} USDC", usdc_text(amount)),
     }
+}
+
+/// What a policy says by a rule, for people.
+pub fn value_text(value: &RuleValue<AllowedRecipients>) -> String {
+    match value {
+        RuleValue::Flag(is_on) => if *is_on { "Yes" } else { "No" }.to_owned(),
+        RuleValue::Limit(limit) => limit_text(*limit),
+        RuleValue::Payees(AllowedRecipients::Anyone) => "Anyone".to_owned(),
+        RuleValue::Payees(payees) if payees.is_empty() => "Nobody".to_owned(),
+        RuleValue::Payees(payees) => lines(payees),
+    }
+}
+
+/// The same as a field of a form has it; `None`: a flag that is off.
+pub fn field_text(value: &RuleValue<AllowedRecipients>) -> Option<String> {
+    match value {
+        RuleValue::Flag(is_on) => is_on.then(|| "true".to_owned()),
+        RuleValue::Limit(Limit::Unlimited) => Some(String::new()),
+        RuleValue::Limit(Limit::AtMost(amount)) => Some(typed_text(*amount)),
+        RuleValue::Payees(payees) => Some(lines(payees)),
+    }
+}
+
+/// The entries of an allowlist, one on each line.
+fn lines(payees: &AllowedRecipients) -> String {
+    let line = |(kind, address): (CounterpartyKind, Address)| format!("{} {address}", kind.as_str());
+    entries(payees).into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// `2026-11-22 21:30:37 UTC`

@@ -19,7 +19,7 @@ use super::form::Form;
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page};
 use super::session::Signed;
-use super::text::{filters, limit_text, reason_text, spaced};
+use super::text::{filters, reason_text, spaced, value_text};
 use super::which::{Unclear, which};
 
 const LIMIT: u32 = 50;
@@ -285,14 +285,13 @@ fn is_of_balance(failure: &Failure) -> bool {
 
 /// What a policy allows by this rule; `None` for what is none of its rules.
 fn allowed(policy: &SpendingPolicy, rule: CheckedRule) -> Option<String> {
-    Some(match policy.value(rule.of_policy()?) {
-        RuleValue::Flag(is_on) => if is_on { "yes" } else { "no" }.to_owned(),
-        RuleValue::Limit(limit) => limit_text(limit),
-        RuleValue::Payees(payees) => match (payees, payees.len()) {
-            (AllowedRecipients::Anyone, _) => "anyone".to_owned(),
-            (AllowedRecipients::Only { .. }, 1) => "1 recipient".to_owned(),
-            (AllowedRecipients::Only { .. }, count) => format!("{count} recipients"),
-        },
+    let value = policy.value(rule.of_policy()?);
+    let RuleValue::Payees(payees @ AllowedRecipients::Only { .. }) = value else {
+        return Some(value_text(&value));
+    };
+    Some(match payees.len() {
+        1 => "1 recipient".to_owned(),
+        count => format!("{count} recipients"),
     })
 }
 

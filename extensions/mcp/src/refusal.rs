@@ -104,7 +104,7 @@ fn instead(refused: &Refused) -> String {
         Some("allowed_counterparties") => {
             "Your operator decides who is allowed; pay somebody who is.".to_owned()
         }
-        Some("max_single_transfer" | "max_daily_spend" | "max_30_day_spend" | "budget") => {
+        _ if broken.is_some_and(|check| check["remaining"].is_string()) => {
             at_most(checks, &refused.body["retry_at"])
         }
         _ => String::new(),

@@ -223,8 +223,8 @@ pub(crate) static FOR_OPERATORS: &[Tool] = &[
     Tool {
         name: "update_policy",
         title: "Change a policy",
-        description: "Changes the fields that are given; the others stay as they are. An allowlist is replaced as a whole. A limit \
-                      or the list is taken away by naming it in `remove`.",
+        description: "Changes the fields that are given; the others stay as they are. An allowlist is replaced as a whole. A rule \
+                      that may be absent is taken away by naming it in `remove`.",
         operation: "update_policy",
         path_id: Some(PathId::Account),
         // REST ignores them in an answer that is sent back.
@@ -303,7 +303,7 @@ impl Tool {
         if self.removes {
             let remove = json!({
                 "type": "array", "items": { "type": "string", "enum": self.removable(operation).collect::<Vec<_>>() },
-                "description": "What to remove: any amount may be paid without a limit, and anyone without the list.",
+                "description": "What to remove: it then refuses nothing.",
             });
             add(&mut arguments, REMOVE, remove);
         }

@@ -10,11 +10,8 @@ use super::{BudgetId, Counterparties, Invalid, PolicyReason};
 
 /// Whether an account with this policy and nothing beside it may pay anyone any amount.
 pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
-    Rule::ALL.into_iter().all(|rule| match policy.value(rule) {
-        RuleValue::Limit(limit) => limit == Limit::Unlimited,
-        RuleValue::Payees(payees) => payees.lists().is_none(),
-        RuleValue::Flag(_) => true,
-    })
+    let values = Rule::ALL.map(|rule| policy.value(rule));
+    values.iter().all(|value| matches!(value, RuleValue::Flag(_)) || !value.is_set())
 }
 
 /// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH leaves

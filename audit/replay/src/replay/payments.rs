@@ -7,9 +7,8 @@ use purser::instruction;
 use purser::state::{Authority, Operator};
 use purser_client::{Called, arguments, decode_event, transfer_arguments};
 use purser_policy::{
-    AccountState, Allowlist, DAY_SECONDS, Limit, PaidTags, Policy, Rule, RuleOutcome, RuleValue,
-    STRETCH_SECONDS_MAX, TransferRequest, UsdcAmount, Violation, Waived, check_granted, explain, is_timely,
-    record, tag_of,
+    AccountState, DAY_SECONDS, Limit, PaidTags, Policy, Rule, RuleOutcome, STRETCH_SECONDS_MAX,
+    TransferRequest, UsdcAmount, Violation, Waived, check_granted, explain, is_timely, record, tag_of,
 };
 
 use super::step::Step;
@@ -22,12 +21,8 @@ const BUDGET_PLACE: usize = 7;
 
 /// Every check that a payment goes through here under a policy: one without a limit has none to look at.
 fn decided(policy: &Policy) -> impl Iterator<Item = Check> + use<> {
-    let is_set = |rule: &Rule| match policy.value(*rule) {
-        RuleValue::Flag(is_on) => is_on || *rule == Rule::Paused,
-        RuleValue::Limit(limit) => limit != Limit::Unlimited,
-        RuleValue::Payees(allowlist) => *allowlist != Allowlist::Anyone,
-    };
-    let rules: Vec<Check> = Rule::ALL.into_iter().filter(is_set).map(Check::of).collect();
+    let is_looked_at = |rule: &Rule| *rule == Rule::Paused || policy.value(*rule).is_set();
+    let rules: Vec<Check> = Rule::ALL.into_iter().filter(is_looked_at).map(Check::of).collect();
     [Check::Numbering, Check::PaidOnce].into_iter().chain(rules)
 }
 
