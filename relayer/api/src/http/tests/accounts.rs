@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ACCOUNTS_MAX, Relayer, operator_key};
+use super::{ACCOUNTS_MAX, Relayer, operator_key, policy_with};
 use purser_chain::AddressKind;
 use purser_model::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
@@ -23,10 +23,7 @@ async fn a_new_account_has_the_default_policy() {
         (&created.body["balance_usdc"], &created.body["status"]),
         (&json!("0.000000"), &json!("active"))
     );
-    let policy = json!({
-        "max_single_transfer": null, "max_daily_spend": null, "allowed_counterparties": null,
-        "counterparty_kinds": null, "require_memo": false, "paused": false
-    });
+    let policy = policy_with(json!({}));
     assert_eq!((&created.body["policy"], &created.body["halted"]), (&policy, &json!(null)));
     assert!(created.text.contains(r#""metadata":{"n":1.10,"big":123456789012345678901234567890}"#));
     let id = created.body["account_id"].as_str().expect("text");

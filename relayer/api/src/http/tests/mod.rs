@@ -39,9 +39,10 @@ use crate::web::TrustedProxies;
 use crate::web::once::ANSWER_BYTES_MAX;
 use purser_base::shares::Outgoing;
 use purser_chain::{FileSigner, new_keypair};
+use purser_model::wire::PolicyFields;
 use purser_model::{
     Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
-    Quotas, Scopes, SealingKey, UsdcAmount,
+    Quotas, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
     Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, PendingLimits, RefusalLimits, Services,
@@ -54,6 +55,14 @@ use purser_webhooks::{Fetcher, SystemResolver};
 pub(super) struct NoExtensions;
 
 impl HttpExtensions for NoExtensions {}
+
+/// A policy as it is answered: open but for these fields.
+fn policy_with(fields: Value) -> Value {
+    let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default()));
+    let mut policy = open.expect("JSON");
+    policy.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
+    policy
+}
 
 /// One relayer. A second one over the same folder and chain is a second process.
 pub(in crate::http) struct Relayer {

@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use serde_json::{Value, json};
 
 use super::scripted_chain::NOW;
-use super::{Answer, Relayer};
+use super::{Answer, Relayer, policy_with};
 use purser_chain::{ChainError, DraftOnChain};
 use purser_model::{Address, OperatorId, PendingPolicy, Quotas, SpendingPolicy, Timestamp};
 use purser_service::Ambient;
@@ -91,10 +91,10 @@ async fn a_loosening_waits_its_time_and_then_applies_by_itself() {
         [other.as_str().expect("text"), &wallet].map(|text| text.parse().expect("an address")).into();
     listed.sort_by_key(|address| address.bytes());
     let listed: Vec<String> = listed.iter().map(Address::to_string).collect();
-    let policy = json!({
-        "max_single_transfer": null, "max_daily_spend": 20, "allowed_counterparties": listed,
-        "counterparty_kinds": ["wallet", "wallet"], "require_memo": true, "paused": false
-    });
+    let policy = policy_with(json!({
+        "max_daily_spend": 20, "allowed_counterparties": listed,
+        "counterparty_kinds": ["wallet", "wallet"], "require_memo": true,
+    }));
     let mut pending = policy.clone();
     pending["effective_at"] = json!(text(DELAY));
     assert_eq!((&waits.body["effective_at"], &waits.body["pending"]), (&json!(text(DELAY)), &pending));

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::{Answer, Relayer};
+use super::{Answer, Relayer, policy_with};
 use purser_chain::AddressKind;
 use purser_model::Address;
 
@@ -166,10 +166,9 @@ async fn an_account_may_begin_with_its_policy() {
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
     let pda = relayer.get(&format!("/v1/accounts/{other}")).await.body["solana_address"].clone();
     let listed = by_bytes(&[pda.as_str().expect("text"), &address(7).to_string()]);
-    let expected = json!({
-        "max_single_transfer": null, "max_daily_spend": 50, "require_memo": false, "paused": false,
-        "allowed_counterparties": listed, "counterparty_kinds": ["wallet", "wallet"],
-    });
+    let expected = policy_with(json!({
+        "max_daily_spend": 50, "allowed_counterparties": listed, "counterparty_kinds": ["wallet", "wallet"],
+    }));
     assert_eq!(created.body["policy"], expected);
     let path = format!("/v1/accounts/{}", created.body["account_id"].as_str().expect("text"));
     assert_eq!(relayer.get(&path).await.body["policy"], expected);
