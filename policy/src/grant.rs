@@ -1,6 +1,6 @@
 //! A grant: leave to pay one payee beyond the policy, up to an amount and an end.
 
-use crate::{Address, TransferRequest, UsdcAmount};
+use crate::{Address, Rule, TransferRequest, UsdcAmount};
 
 /// The rules that a grant lets a payment pass. A pause, a halt and a missing memo are never among them. One byte, because on
 /// chain every payment asks it.
@@ -89,5 +89,22 @@ impl Grant<'_> {
             return Err(GrantRefusal::Exceeded);
         }
         Ok(self.waived)
+    }
+}
+
+impl Rule {
+    /// What a grant has to waive for a payment to pass it; [`Waived::NOTHING`] if none can.
+    pub const fn waiver(self) -> Waived {
+        match self {
+            Self::Paused | Self::RequireMemo => Waived::NOTHING,
+            Self::AllowedCounterparties => Waived::ALLOWLIST,
+            Self::MaxSingleTransfer => Waived::SINGLE_LIMIT,
+            Self::MaxDailySpend => Waived::DAILY_LIMIT,
+        }
+    }
+
+    /// Whether a grant may let a payment pass it.
+    pub const fn is_waivable(self) -> bool {
+        self.waiver().bits() != 0
     }
 }

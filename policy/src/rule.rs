@@ -1,6 +1,6 @@
-//! The table of rules. Relayer, dashboard, scripts and audit take from it what they say of a rule.
+//! The table of rules. Relayer, dashboard, scripts and audit take from it what they say of a rule; from `grant.rs`, what waives it.
 
-use crate::{Allowlist, AsAllowlist, Limit, PolicyOver, Waived};
+use crate::{Allowlist, AsAllowlist, Limit, PolicyOver};
 
 /// The rules of a policy, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,6 @@ struct Row {
     title: &'static str,
     /// Of what is typed.
     unit: &'static str,
-    waiver: Waived,
 }
 
 /// What a policy says by one rule.
@@ -49,18 +48,14 @@ impl Rule {
     ];
 
     const fn row(self) -> Row {
-        let (name, title, unit, waiver) = match self {
-            Self::Paused => ("paused", "Paused", "", Waived::NOTHING),
-            Self::RequireMemo => ("require_memo", "Memo needed", "", Waived::NOTHING),
-            Self::AllowedCounterparties => {
-                ("allowed_counterparties", "Who may be paid", "", Waived::ALLOWLIST)
-            }
-            Self::MaxSingleTransfer => {
-                ("max_single_transfer", "Limit per payment", "USDC", Waived::SINGLE_LIMIT)
-            }
-            Self::MaxDailySpend => ("max_daily_spend", "Daily limit", "USDC", Waived::DAILY_LIMIT),
+        let (name, title, unit) = match self {
+            Self::Paused => ("paused", "Paused", ""),
+            Self::RequireMemo => ("require_memo", "Memo needed", ""),
+            Self::AllowedCounterparties => ("allowed_counterparties", "Who may be paid", ""),
+            Self::MaxSingleTransfer => ("max_single_transfer", "Limit per payment", "USDC"),
+            Self::MaxDailySpend => ("max_daily_spend", "Daily limit", "USDC"),
         };
-        Row { name, title, unit, waiver }
+        Row { name, title, unit }
     }
 
     /// The policy's field, and the rule's name in answers, scripts and reports.
@@ -76,16 +71,6 @@ impl Rule {
     /// What a value of it is counted in; empty if it is not typed.
     pub const fn unit(self) -> &'static str {
         self.row().unit
-    }
-
-    /// What a grant has to waive for a payment to pass it; [`Waived::NOTHING`] if none can.
-    pub const fn waiver(self) -> Waived {
-        self.row().waiver
-    }
-
-    /// Whether a grant may let a payment pass it.
-    pub const fn is_waivable(self) -> bool {
-        self.waiver().bits() != 0
     }
 }
 
