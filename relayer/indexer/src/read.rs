@@ -23,6 +23,8 @@ const FETCHED_AT_ONCE: u32 = 50;
 const TRIES_BEFORE_DOUBT: u32 = 5;
 /// The pause before a pending transaction is fetched again: 1, 2, 4 ... seconds, up to this.
 const FETCH_PAUSE_MAX: Duration = Duration::from_secs(600);
+/// After so few tries the pause is half a minute at most: a clock that was minutes ahead and was put right must not make it minutes.
+const FEW_TRIES: u32 = 6;
 
 impl Indexer {
     /// Reads these transactions. One that no node shows becomes pending; if nothing was answered, the reading fails.
@@ -201,15 +203,11 @@ impl Indexer {
 
     /// Fetches again what no node has shown yet.
     pub(super) async fn fetch_pending(&self) -> Result<(), IndexError> {
-        let due = self
-            .parts
-            .index
-            .list_pending_fetches(
-                self.network,
-                Due::within(self.parts.ambient.now(), FETCH_PAUSE_MAX),
-                FETCHED_AT_ONCE,
-            )
-            .await?;
+        let due = |longest| Due::within(self.parts.ambient.now(), longest);
+        let few = (FEW_TRIES, due(pause_after(FEW_TRIES)));
+        let index = &self.parts.index;
+        let due =
+            index.list_pending_fetches(self.network, due(FETCH_PAUSE_MAX), few, FETCHED_AT_ONCE).await?;
         for pending in due {
             self.fetch(pending).await?;
         }
@@ -252,10 +250,13 @@ impl Indexer {
     }
 
     fn pending(&self, mark: &Mark, tries: u32) -> PendingFetch {
-        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(FETCH_PAUSE_MAX);
-        let next_try_at = self.parts.ambient.now().after(pause);
+        let next_try_at = self.parts.ambient.now().after(pause_after(tries));
         PendingFetch { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }
+}
+
+fn pause_after(tries: u32) -> Duration {
+    Duration::from_secs(1 << tries.saturating_sub(1).min(10)).min(FETCH_PAUSE_MAX)
 }
 
 fn is_of(entry: &HistoryEntry, signature: &str) -> bool {

@@ -19,17 +19,20 @@ pub struct PendingFetch {
 row! { PendingFetch { signature: tx_signature, slot, tries, next_try_at } }
 
 impl Index {
-    /// For the indexer: the pending fetches that may be retried, longest waiting first.
+    /// For the indexer: the pending fetches that may be retried, longest waiting first. Those with up to `few` tries wait no longer
+    /// than `few_due` says.
     pub async fn list_pending_fetches(
         &self,
         network: Network,
         due: Due,
+        (few, few_due): (u32, Due),
         rows_max: u32,
     ) -> Result<Vec<PendingFetch>, StoreError> {
         sql! {
             "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
-             WHERE network = {network} AND {is_due} ORDER BY next_try_at LIMIT {rows_max}",
-            network, is_due = due.has_come("next_try_at"), rows_max
+             WHERE network = {network} AND ({is_due} OR tries <= {few} AND next_try_at > {latest})
+             ORDER BY next_try_at LIMIT {rows_max}",
+            network, is_due = due.has_come("next_try_at"), few, latest = few_due.latest, rows_max
         }
         .fetch_all(self.reader())
         .await

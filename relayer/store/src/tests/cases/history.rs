@@ -411,8 +411,8 @@ async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
         store.index.insert_readings(Network::Test, &readings, None).await.expect("written");
     };
     let due = async |second| {
-        let due = Due::within(at(second), Duration::from_secs(60));
-        store.index.list_pending_fetches(Network::Test, due, 5).await
+        let due = |seconds| Due::within(at(second), Duration::from_secs(seconds));
+        store.index.list_pending_fetches(Network::Test, due(60), (3, due(20)), 5).await
     };
     write(vec![pending(3, 10)], vec![]).await;
     // Another walk lists it again: its age does not reset.
@@ -420,8 +420,15 @@ async fn pending_fetches_are_listed_when_due_until_they_are_resolved() {
     assert!(due(9).await.expect("listed").is_empty());
     assert_eq!(due(10).await.expect("listed"), [pending(3, 10)]);
     // A clock that was ahead wrote it, and was put right: nobody waits until then.
+    assert_eq!(due(-70).await.expect("listed"), []);
+    assert_eq!(
+        due(-71).await.expect("listed"),
+        [pending(3, 10)],
+        "it was tried so seldom that it pauses less"
+    );
+    write(vec![pending(4, 10)], vec![]).await;
     assert_eq!(due(-110).await.expect("listed"), []);
-    assert_eq!(due(-111).await.expect("listed"), [pending(3, 10)]);
+    assert_eq!(due(-111).await.expect("listed"), [pending(4, 10)]);
     write(vec![], vec!["lost".into()]).await;
     assert!(due(99).await.expect("listed").is_empty());
 }
