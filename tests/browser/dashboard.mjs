@@ -338,7 +338,7 @@ async function tasks(options) {
   if (await page.getByText("/clicked").count()) note("a webhook that was deleted is still listed");
   // What was refused today, by its reason.
   await page.getByRole("link", { name: "Home", exact: true }).click();
-  await page.getByRole("region", { name: "Refused today, and why" }).getByRole("link", { name: "over the limit per payment" }).click();
+  await page.getByRole("region", { name: "Refused today, and why" }).getByRole("link", { name: "single limit exceeded" }).click();
   await page.getByText("flight").waitFor();
   if (await page.getByText("hotel, two nights").count()) note("refused transfers are listed with a settled one");
   await check(page, "what was refused");
