@@ -115,13 +115,11 @@ impl RejectionReason {
 
     /// What is said of a refusal by the chain whose numbers can no longer be read.
     pub(crate) fn without_numbers(self) -> String {
-        match self {
-            Self::Halted => HALTED.to_owned(),
-            other => {
-                let rule = other.rule();
-                format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.")
-            }
+        if self == Self::Halted {
+            return HALTED.to_owned();
         }
+        let rule = self.rule();
+        format!("The program refused the transfer by `{rule}` as the policy stood when it arrived.")
     }
 }
 
