@@ -55,7 +55,7 @@ words! {
 }
 
 impl RejectionReason {
-    /// What is broken.
+    /// Returns the rule that refused.
     pub const fn rule(self) -> CheckedRule {
         match self {
             Self::Halted | Self::Paused => CheckedRule::Paused,
@@ -69,14 +69,14 @@ impl RejectionReason {
         }
     }
 
-    /// Whether a grant may let such a payment pass.
+    /// Returns whether a grant can allow the payment.
     pub fn is_approvable(self) -> bool {
         let rule = self.rule();
         rule == CheckedRule::ByGrantOnly || rule.of_policy().is_some_and(Rule::is_waivable)
     }
 
-    /// The reason for a violation, and the violated limit for people. `None`: the payment was made, or the account has no room to
-    /// remember it.
+    /// Returns the reason and the message for a violation. `None` if the payment was already made, or the account cannot remember
+    /// one more.
     pub fn of(violation: &Violation, halt: Option<Halt>) -> Option<(Self, String)> {
         let (reason, message) = match violation {
             Violation::DuplicateTransfer | Violation::PaidTagsFull => return None,
@@ -113,7 +113,7 @@ impl RejectionReason {
         Some((reason, message))
     }
 
-    /// What is said of a refusal by the chain whose numbers can no longer be read.
+    /// Returns the message for a refusal by the chain whose numbers can no longer be read.
     pub(crate) fn without_numbers(self) -> String {
         if self == Self::Halted {
             return HALTED.to_owned();
@@ -155,7 +155,7 @@ words! {
 }
 
 impl CheckedRule {
-    /// The rule of the policy that it is, if it is one.
+    /// Returns the policy rule, if it is one.
     pub fn of_policy(self) -> Option<Rule> {
         Rule::ALL.into_iter().find(|rule| Self::from(*rule) == self)
     }

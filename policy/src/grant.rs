@@ -93,7 +93,7 @@ impl Grant<'_> {
 }
 
 impl Rule {
-    /// What a grant has to waive for a payment to pass it; [`Waived::NOTHING`] if none can.
+    /// Returns the waiver that lets a payment pass this rule; [`Waived::NOTHING`] if no grant can.
     pub const fn waiver(self) -> Waived {
         match self {
             Self::Paused | Self::RequireMemo => Waived::NOTHING,
@@ -103,7 +103,7 @@ impl Rule {
         }
     }
 
-    /// Whether a grant may let a payment pass it.
+    /// Returns whether a grant can waive this rule.
     pub const fn is_waivable(self) -> bool {
         self.waiver().bits() != 0
     }

@@ -31,7 +31,7 @@ impl Limit {
         }
     }
 
-    /// Whether it lets an amount pass that `other` does not.
+    /// Returns whether it allows an amount that `other` refuses.
     pub fn is_above(self, other: Self) -> bool {
         match (self, other) {
             (_, Self::Unlimited) => false,

@@ -1,4 +1,4 @@
-//! The table of rules. Relayer, dashboard, scripts and audit take from it what they say of a rule; from `grant.rs`, what waives it.
+//! The table of rules, for relayer, dashboard, scripts and audit. Waivers are in `grant.rs`.
 
 use crate::{Allowlist, AsAllowlist, Limit, PolicyOver};
 
@@ -13,15 +13,15 @@ pub enum Rule {
     MaxDailySpend,
 }
 
-/// What holds of a rule everywhere.
+/// A row of the table.
 struct Row {
     name: &'static str,
     title: &'static str,
-    /// Of what is typed.
+    /// Unit of a typed value; empty for other values.
     unit: &'static str,
 }
 
-/// What a policy says by one rule.
+/// A policy's value for one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleValue<'a, A> {
     Flag(bool),
@@ -38,7 +38,7 @@ impl Rule {
         Self::MaxDailySpend,
     ];
 
-    /// All of them in the order in which people set them.
+    /// All rules, in the order in which people set them.
     pub const AS_SET: [Self; Self::ALL.len()] = [
         Self::MaxSingleTransfer,
         Self::MaxDailySpend,
@@ -58,24 +58,24 @@ impl Rule {
         Row { name, title, unit }
     }
 
-    /// The policy's field, and the rule's name in answers, scripts and reports.
+    /// Name of the policy's field, and of the rule in answers, scripts and reports.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Its heading for people.
+    /// Heading for people.
     pub const fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// What a value of it is counted in; empty if it is not typed.
+    /// Unit of a typed value; empty for other values.
     pub const fn unit(self) -> &'static str {
         self.row().unit
     }
 }
 
 impl<A: AsAllowlist> RuleValue<'_, A> {
-    /// Whether the rule can refuse anything.
+    /// Returns whether the rule can refuse anything.
     pub fn is_set(&self) -> bool {
         match self {
             Self::Flag(is_on) => *is_on,
@@ -86,7 +86,7 @@ impl<A: AsAllowlist> RuleValue<'_, A> {
 }
 
 impl<A> PolicyOver<A> {
-    /// What it says by a rule.
+    /// Returns the value for a rule.
     pub const fn value(&self, rule: Rule) -> RuleValue<'_, A> {
         match rule {
             Rule::Paused => RuleValue::Flag(self.paused),

@@ -32,7 +32,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The rule that is broken; `None`: the payment was made already, or the account has no room for it.
+    /// Returns the broken rule; `None` if the payment was already made, or the account has no room for it.
     pub const fn rule(&self) -> Option<Rule> {
         match self {
             Self::DuplicateTransfer | Self::PaidTagsFull => None,

@@ -1,28 +1,18 @@
 //! The table of rules.
 
+mod table;
+
 use std::collections::BTreeSet;
 
 use purser_policy::{Limit, Policy, Rule, RuleValue, UsdcAmount, Violation};
-
-const NONE: UsdcAmount = UsdcAmount::ZERO;
-
-/// Every violation, in order of precedence.
-const VIOLATIONS: [Violation; 9] = [
-    Violation::DuplicateTransfer,
-    Violation::Halted,
-    Violation::Paused,
-    Violation::MemoRequired,
-    Violation::MemoTooLong,
-    Violation::RecipientNotAllowed,
-    Violation::SingleLimitExceeded { limit: NONE, amount: NONE },
-    Violation::DailyLimitExceeded { limit: NONE, used: NONE, amount: NONE },
-    Violation::PaidTagsFull,
-];
+use table::ROWS;
 
 #[test]
 fn rules_are_listed_once_in_the_order_in_which_their_violations_win() {
     assert!(Rule::ALL.is_sorted());
-    let mut won: Vec<Rule> = VIOLATIONS.iter().filter_map(Violation::rule).collect();
+    let mut broken: Vec<Violation> = ROWS.iter().filter_map(|row| Some(row.refusal?.violation)).collect();
+    broken.sort_unstable();
+    let mut won: Vec<Rule> = broken.iter().filter_map(Violation::rule).collect();
     won.dedup();
     assert_eq!(won, Rule::ALL);
     let set: BTreeSet<Rule> = Rule::AS_SET.into();

@@ -292,7 +292,7 @@ async fn first_payment_after_a_database_is_lost_waits_for_no_history() {
         ACCOUNTS * PER_ACCOUNT
     );
     for (calls, _) in [first, again] {
-        // What else was read meanwhile counts too.
+        // Background reads count too.
         assert!(calls < ACCOUNTS * PER_ACCOUNT / 2, "{calls} calls");
     }
     assert_eq!(operator.chain.usdc_micros(&payee).await, ACCOUNTS * PER_ACCOUNT + 2);

@@ -55,7 +55,7 @@ impl Check {
         Self::Solvency,
     ];
 
-    /// What looks after a rule of the policy.
+    /// Returns the check that covers a policy rule.
     pub const fn of(rule: Rule) -> Self {
         match rule {
             Rule::Paused => Self::Halted,
@@ -141,7 +141,7 @@ impl Check {
     }
 }
 
-/// How a payment broke a rule, in words.
+/// Describes how a payment broke a rule.
 pub(crate) fn broken(violation: &Violation) -> String {
     match violation {
         Violation::DuplicateTransfer => "its tag was paid within the last 24 hours".to_owned(),

@@ -238,7 +238,7 @@ fn describe(destination: &Destination, to: &Recipient) -> String {
     }
 }
 
-/// When waiting helps, if it does.
+/// Returns when a retry can succeed, if waiting helps.
 fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
     let Violation::DailyLimitExceeded { limit, amount, .. } = violation else { return None };
     view.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)

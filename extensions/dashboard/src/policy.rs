@@ -123,25 +123,25 @@ pub fn rows(policy: &SpendingPolicy) -> [(&'static str, String); Rule::ALL.len()
     Rule::AS_SET.map(|rule| (rule.title(), value_text(&policy.value(rule))))
 }
 
-/// The rules with a field in forms, and an open policy's values: a pause has a button.
+/// Lists the rules that have a form field, with their default values. A pause has its own button.
 fn in_forms() -> impl Iterator<Item = (Rule, RuleValue<'static, AllowedRecipients>)> {
     static OPEN: LazyLock<SpendingPolicy> = LazyLock::new(SpendingPolicy::default);
     let rules = Rule::AS_SET.into_iter().filter(|rule| *rule != Rule::Paused);
     rules.map(|rule| (rule, OPEN.value(rule)))
 }
 
-/// Those whose value is typed.
+/// Lists the rules whose value is typed.
 pub fn typed() -> impl Iterator<Item = Rule> {
     let is_typed = |value: &RuleValue<_>| !matches!(value, RuleValue::Flag(_) | RuleValue::Payees(_));
     in_forms().filter(move |(_, value)| is_typed(value)).map(|(rule, _)| rule)
 }
 
-/// Those that are on or off.
+/// Lists the rules that are on or off.
 pub fn flags() -> impl Iterator<Item = Rule> {
     in_forms().filter(|(_, value)| matches!(value, RuleValue::Flag(_))).map(|(rule, _)| rule)
 }
 
-/// The fields at which a complaint stands: those of the rules, and these.
+/// Lists the fields that show their own error: those of the rules, and `more`.
 pub fn fields_and(more: &[&'static str]) -> Vec<&'static str> {
     in_forms().map(|(rule, _)| rule.name()).chain(more.iter().copied()).collect()
 }

@@ -20,7 +20,7 @@ pub fn limit_text(limit: Limit) -> String {
     }
 }
 
-/// What a policy says by a rule, for people.
+/// Formats a rule's value for people.
 pub fn value_text(value: &RuleValue<AllowedRecipients>) -> String {
     match value {
         RuleValue::Flag(is_on) => if *is_on { "Yes" } else { "No" }.to_owned(),
@@ -31,7 +31,7 @@ pub fn value_text(value: &RuleValue<AllowedRecipients>) -> String {
     }
 }
 
-/// The same as a field of a form has it; `None`: a flag that is off.
+/// Formats a rule's value for a form field. `None` for a flag that is off.
 pub fn field_text(value: &RuleValue<AllowedRecipients>) -> Option<String> {
     match value {
         RuleValue::Flag(is_on) => is_on.then(|| "true".to_owned()),
@@ -41,7 +41,7 @@ pub fn field_text(value: &RuleValue<AllowedRecipients>) -> Option<String> {
     }
 }
 
-/// The entries of an allowlist, one on each line.
+/// Formats an allowlist, one entry per line.
 fn lines(payees: &AllowedRecipients) -> String {
     let line = |(kind, address): (CounterpartyKind, Address)| format!("{} {address}", kind.as_str());
     entries(payees).into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")

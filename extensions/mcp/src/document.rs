@@ -12,7 +12,7 @@ pub(crate) struct Operation {
     pub path: String,
     /// The schema of its query or of its body, as an object.
     pub takes: Value,
-    /// The fields of it that may be `null`.
+    /// Fields of `takes` that may be `null`.
     pub nullable: Vec<String>,
     pub has_body: bool,
     /// The schema of what it answers.
@@ -51,7 +51,7 @@ impl Operation {
     }
 }
 
-/// The properties of an object that may be `null`.
+/// Lists the properties that may be `null`.
 fn nullable(document: &Value, schema: &Value) -> Vec<String> {
     let whole = complete(document, schema);
     let properties = whole.get("properties").and_then(Value::as_object).into_iter().flatten();

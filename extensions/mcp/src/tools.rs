@@ -29,7 +29,7 @@ pub(crate) struct Tool {
     required: &'static [&'static str],
     /// The description of `idempotency_key`, and where REST takes it.
     pub key: Option<(KeyIn, &'static str)>,
-    /// Whether REST takes `null` to remove something. A plain type cannot be null, so an argument names what is removed.
+    /// Adds the argument `remove`. REST removes a field on `null`, which a plain type cannot be.
     pub removes: bool,
     pub effect: Effect,
     /// What to do where it is refused.
@@ -253,7 +253,7 @@ impl Tool {
         self.left_out.contains(&FROM)
     }
 
-    /// The fields that may be `null`.
+    /// Lists the fields that `remove` may name.
     pub fn removable<'a>(&self, operation: &'a Operation) -> impl Iterator<Item = &'a str> {
         let nullable = operation.nullable.iter().map(String::as_str);
         nullable.filter(|name| self.removes && !self.left_out.contains(name))
@@ -303,7 +303,7 @@ impl Tool {
         if self.removes {
             let remove = json!({
                 "type": "array", "items": { "type": "string", "enum": self.removable(operation).collect::<Vec<_>>() },
-                "description": "What to remove: it then refuses nothing.",
+                "description": "Fields to remove. A removed rule refuses nothing.",
             });
             add(&mut arguments, REMOVE, remove);
         }

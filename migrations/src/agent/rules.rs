@@ -11,7 +11,7 @@ use super::recipients::RecipientArgs;
 use crate::arguments;
 use crate::network::Network;
 
-/// The arguments that name a rule.
+/// Arguments that set a rule.
 pub const NAMES: [&str; 10] = [
     "max_single_transfer",
     "max_daily_spend",

@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The policy as REST takes it, where `owner` owns the paid token account.
+    /// Returns the policy as REST takes it; `owner` owns the paid token account.
     pub fn policy_json(&self, owner: &str, token_account: &str) -> String {
         let value = |rule| match self.policy.value(rule) {
             RuleValue::Flag(is_on) => is_on.to_string(),

@@ -23,7 +23,7 @@ const FETCHED_AT_ONCE: u32 = 50;
 const TRIES_BEFORE_DOUBT: u32 = 5;
 /// The pause before a pending transaction is fetched again: 1, 2, 4 ... seconds, up to this.
 const FETCH_PAUSE_MAX: Duration = Duration::from_secs(600);
-/// After so few tries the pause is half a minute at most: a clock that was minutes ahead and was put right must not make it minutes.
+/// Tries up to which the pause is at most half a minute, also after a clock that was minutes ahead is put right.
 const FEW_TRIES: u32 = 6;
 
 impl Indexer {

@@ -19,8 +19,8 @@ pub struct PendingFetch {
 row! { PendingFetch { signature: tx_signature, slot, tries, next_try_at } }
 
 impl Index {
-    /// For the indexer: the pending fetches that may be retried, longest waiting first. Those with up to `few` tries wait no longer
-    /// than `few_due` says.
+    /// Lists the pending fetches that are due, longest waiting first. With up to `few` tries, a time beyond `few_due` counts as due:
+    /// a clock that was ahead set it.
     pub async fn list_pending_fetches(
         &self,
         network: Network,

@@ -230,7 +230,7 @@ fn failed(code: FailureCode, message: &str) -> ApiError {
     ended(TransferState::Failed(failure), Some(checks(CheckedRule::Balance)))
 }
 
-/// What is limited in the examples, and what was used of it, in USDC.
+/// Limits of the examples, and how much of each is used, in USDC.
 const LIMITED: [(CheckedRule, u64, u64); 5] = [
     (CheckedRule::MaxSingleTransfer, 25, 0),
     (CheckedRule::MaxDailySpend, 50, 44),

@@ -56,7 +56,7 @@ pub(super) struct NoExtensions;
 
 impl HttpExtensions for NoExtensions {}
 
-/// A policy as it is answered: open but for these fields.
+/// Returns an answered policy that is open except for `fields`.
 fn policy_with(fields: Value) -> Value {
     let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default()));
     let mut policy = open.expect("JSON");

@@ -16,7 +16,7 @@ use purser_model::wire::schema::{Usdc, one_of, written};
 use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
 use purser_service::{GrantOnChain, Grants, Resource, ServiceError, grants_filter};
 
-/// A rule that a grant waives.
+/// A rule that a grant can waive.
 struct Beyond(Rule);
 
 impl Beyond {
@@ -24,7 +24,7 @@ impl Beyond {
         Rule::ALL.into_iter().filter(|rule| rule.is_waivable())
     }
 
-    /// Those that a grant waives.
+    /// Lists the rules that a grant waives.
     fn of(waived: Waived) -> Vec<Self> {
         Self::all().filter(|rule| waived.has(rule.waiver())).map(Self).collect()
     }
