@@ -72,7 +72,7 @@ const WALLS: &[Wall] = &[
             "purser-store",
             "purser-webhooks",
         ],
-        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-", "utoipa"],
+        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-"],
     },
     Wall {
         folder: "relayer/indexer",

@@ -9,10 +9,10 @@ use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
     AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
     EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyReason,
-    PolicyUpdate, Rule, Tags, UsdcAmount, entries,
+    PolicyUpdate, Rule, Tags, entries,
 };
 use purser_service::{
-    AccountView, EntryView, LimitsView, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
+    AccountView, EntryView, Limits, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
     keys_filter,
 };
 
@@ -39,7 +39,7 @@ struct AccountPage {
     view: AccountView,
     /// The key that asked for the halt, if there is one.
     halted_for: Option<String>,
-    limits: LimitsView,
+    limits: Limits,
     policy: PolicyView,
     /// How long the end of its pause waits, if it does.
     unpausing_waits: Option<String>,
@@ -56,20 +56,21 @@ struct AccountPage {
 
 impl AccountPage {
     fn used_percent(&self) -> Option<u64> {
-        self.limits.daily.limit.map(|cap| percent(self.limits.daily.used, cap))
+        let day = self.limits.max_daily_spend;
+        day.limit.map(|cap| percent(day.used.0, cap.0))
     }
 
     fn policy_rows(&self) -> [(&'static str, String); Rule::ALL.len()] {
-        rows(&self.policy.policy)
+        rows(&self.policy.policy.0)
     }
 
     fn pending_rows(&self, pending: &PendingView) -> Vec<FieldChange> {
-        compared(&self.policy.policy, &pending.policy)
+        compared(&self.policy.policy.0, &pending.policy.0)
     }
 
     /// The allowlist, for its own row of the policy: kind and address of each entry. `None`: another row, anyone or nobody.
     fn payees(&self, field: &str) -> Option<Vec<(&'static str, String)>> {
-        let listed = entries(&self.policy.policy.allowlist).filter(|listed| !listed.is_empty())?;
+        let listed = entries(&self.policy.policy.0.allowlist).filter(|listed| !listed.is_empty())?;
         let words = |(kind, address): (CounterpartyKind, Address)| (kind.as_str(), address.to_string());
         (field == PAYEES).then(|| listed.into_iter().map(words).collect())
     }
@@ -81,11 +82,9 @@ impl AccountPage {
 
     /// Whether the account has limits beside its policy.
     fn is_bound(&self) -> bool {
-        self.limits.month.is_some() || self.limits.budget.is_some() || self.policy.bounds.by_grant_only
-    }
-
-    fn remaining(&self) -> Option<UsdcAmount> {
-        self.limits.daily.remaining()
+        self.limits.max_30_day_spend.limit.is_some()
+            || self.limits.budget.is_some()
+            || self.policy.bounds().by_grant_only
     }
 }
 
@@ -242,7 +241,7 @@ async fn answer(
     };
     let (keys, entries) = (keys?, entries?);
     let halted_for = who_halted(services, signed, view.halt_action).await?;
-    let unpausing_waits = match policy.policy.paused && view.halt.is_none() {
+    let unpausing_waits = match policy.policy.0.paused && view.halt.is_none() {
         true => services.policies.compare(operator, id, &unpausing(None)).await.ok().and_then(|to| to.waits),
         false => None,
     };

@@ -311,7 +311,7 @@ async fn of_budgets(
             false => "is nearly used up",
         };
         let what = format!("Budget {number} {said}: {used} of {cap} USDC in {span}{as_seen}.");
-        Some(Attention::new(condition, what).at(format!("/dashboard/budgets/{}", budget.id)))
+        Some(Attention::new(condition, what).at(format!("/dashboard/budgets/{}", budget.budget_id)))
     };
     let mut found: Vec<Attention> = budgets.iter().filter_map(of).collect();
     // Not every node lists budgets. Where there are none, nothing is missed.

@@ -7,12 +7,13 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
+use purser_model::wire::schema::Usdc;
 use purser_model::{
     BudgetId, Cursor, Invalid, Limit, Page, PageLimit, PageRequest, RequestFingerprint, Timestamp,
     UpdateBudget, UsdcAmount,
 };
 use purser_service::{
-    AccountView, BudgetComparison, BudgetView, Caps, LimitUse, ServiceError, Services, budgets_filter,
+    AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services, budgets_filter,
 };
 
 use super::accounts::TOGETHER;
@@ -106,16 +107,27 @@ struct Used {
 }
 
 impl Used {
-    fn of(span: &'static str, limit: LimitUse) -> Self {
-        let LimitUse { limit: cap, used, frees_at } = limit;
-        let percent = cap.map(|cap| percent(used, cap));
-        Self { span, used, cap, left: limit.remaining(), percent, frees_at }
+    fn of(budget: &BudgetUse) -> [Self; 2] {
+        let BudgetUse { max_daily_spend: day, max_30_day_spend: month } = *budget;
+        let used = |span, used: UsdcAmount, (cap, left): (Option<Usdc>, Option<Usdc>), frees_at| Self {
+            span,
+            used,
+            cap: cap.map(|cap| cap.0),
+            left: left.map(|left| left.0),
+            percent: cap.map(|cap| percent(used, cap.0)),
+            frees_at,
+        };
+        let of_month = month.used.map_or(UsdcAmount::ZERO, |used| used.0);
+        [
+            used("24 hours", day.used.0, (day.limit, day.remaining), day.frees_at),
+            used("30 days", of_month, (month.limit, month.remaining), month.frees_at),
+        ]
     }
 }
 
 impl BudgetPage {
     fn uses(&self) -> [Used; 2] {
-        [Used::of("24 hours", self.budget.daily), Used::of("30 days", self.budget.month)]
+        Used::of(&self.budget.limits)
     }
 }
 
@@ -131,10 +143,10 @@ pub async fn one(
     ];
     let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
     let budget = get_or_seen(&services, &signed, id).await?;
-    let caps = budget.0.caps;
+    let BudgetView { max_daily_spend, max_30_day_spend, .. } = &budget.0;
     let form = Form::of(vec![
-        ("max_daily_spend", typed_text(caps.max_daily_spend)),
-        ("max_30_day_spend", caps.max_30_day_spend.map_or_else(String::new, typed_text)),
+        ("max_daily_spend", typed_text(max_daily_spend.0)),
+        ("max_30_day_spend", max_30_day_spend.map_or_else(String::new, |cap| typed_text(cap.0))),
     ]);
     let notice = notice.map(|(_, text)| text.to_owned());
     answer(&services, &signed, budget, notice, form, None, None).await
@@ -150,7 +162,7 @@ async fn get_or_seen(
         Ok(budget) => Ok((budget, None)),
         Err(error @ ServiceError::ChainUnavailable { .. }) => {
             let seen = services.budgets.last_seen(&signed.operator);
-            let seen = seen.into_iter().find(|seen| seen.view.id == id).ok_or(error)?;
+            let seen = seen.into_iter().find(|seen| seen.view.budget_id == id).ok_or(error)?;
             Ok((seen.view, Some(seen.at)))
         }
         Err(error) => Err(error),
@@ -169,7 +181,7 @@ async fn answer(
     let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
     let unknown = accounts.iter().filter(|view| view.policy.is_none()).count();
     let named = |view: &AccountView| view.budget.or_else(|| view.seen.as_ref().and_then(|seen| seen.budget));
-    accounts.retain(|view| named(view) == Some(budget.id));
+    accounts.retain(|view| named(view) == Some(budget.budget_id));
     let shown = BudgetPage {
         frame: signed.frame(Section::Accounts).with_notice(notice),
         budget,
@@ -217,7 +229,7 @@ async fn carry_out(
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == caps {
         let done = services.budgets.update(&signed.operator, id, update).await?;
-        let what = if done.waits { "waits" } else { "changed" };
+        let what = if done.waits() { "waits" } else { "changed" };
         return Ok(CapsOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
     }
     let row = |field, before, after| FieldChange { field, before, after };

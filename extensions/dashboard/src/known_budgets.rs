@@ -28,13 +28,13 @@ impl KnownBudgets {
     /// What names it on a page.
     pub fn text(&self, id: Option<BudgetId>) -> String {
         let Some(id) = id else { return "None".to_owned() };
-        let known = self.0.iter().find(|budget| budget.id == id);
+        let known = self.0.iter().find(|budget| budget.budget_id == id);
         known.map_or_else(|| id.to_string(), |budget| format!("Budget {}", budget.number))
     }
 
     /// What a form names and none of them is: one that was closed.
     pub fn unknown<'a>(&self, named: &'a str) -> Option<&'a str> {
-        let is_known = self.0.iter().any(|budget| budget.id.to_string() == named);
+        let is_known = self.0.iter().any(|budget| budget.budget_id.to_string() == named);
         Some(named).filter(|named| !named.is_empty() && *named != "none" && !is_known)
     }
 }

@@ -52,7 +52,7 @@ pub async fn show(
         }
         let current = if index < COMPARED { services.policies.get(operator, id).await.ok() } else { None };
         let changes = current.and_then(|current| {
-            let rows = compared(&current.policy, &current.pending?.policy);
+            let rows = compared(&current.policy.0, &current.pending?.policy.0);
             Some(rows.into_iter().filter(FieldChange::is_changed).collect())
         });
         waiting.push(Waiting { effective_at: policy.effective_at(), policy, changes });

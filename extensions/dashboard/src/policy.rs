@@ -11,7 +11,7 @@ use purser_model::{
     RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning,
 };
 use purser_service::{
-    AccountBounds, AccountView, Forbidden, PolicyChange, PolicyComparison, ServiceError, Services,
+    AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services,
     policy_versions_filter,
 };
 use serde_json::{Map, Value, json};
@@ -293,7 +293,7 @@ pub async fn show(
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
     let current = services.policies.get(&signed.operator, id).await?;
-    let form = form_of(&current.policy, current.version, &current.bounds);
+    let form = form_of(&current.policy.0, current.version.0, &current.bounds());
     answer(&services, &signed, id, form, PolicyAnswer::Asked).await
 }
 
@@ -393,11 +393,8 @@ pub fn sentences(warnings: &[Warning]) -> Vec<&'static str> {
 }
 
 /// Where to go after a change of policy.
-pub fn after_change(id: AccountId, change: &PolicyChange) -> Response {
-    let what = match change {
-        PolicyChange::InForce { .. } => "changed",
-        PolicyChange::Waits(_) => "waits",
-    };
+pub fn after_change(id: AccountId, changed: &PolicyView) -> Response {
+    let what = if changed.effective_at.is_some() { "waits" } else { "changed" };
     see(&format!("/dashboard/accounts/{id}?{what}=1"))
 }
 

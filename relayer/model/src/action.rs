@@ -7,10 +7,7 @@ use std::str::FromStr;
 use purser_core::words;
 use serde_json::value::RawValue;
 
-use super::{
-    Account, ActionId, BudgetId, KeyHint, KeyId, OperatorId, SessionId, SpendingPolicy, Timestamp,
-    UsdcAmount, Webhook,
-};
+use super::{ActionId, KeyHint, KeyId, OperatorId, SessionId, Timestamp};
 
 const WORD_CHARS_MAX: usize = 64;
 
@@ -90,8 +87,6 @@ pub struct Action {
     pub object_id: Option<ActionWord>,
     /// What was made.
     pub made_id: Option<ActionWord>,
-    /// What stood in place of what was asked for: a JSON object with the same fields.
-    pub before: Option<Box<RawValue>>,
     /// What was asked for: a JSON object.
     pub after: Option<Box<RawValue>>,
     /// Of the change on the chain, base58.
@@ -124,19 +119,11 @@ impl Action {
             address: None,
             object_id: None,
             made_id: None,
-            before: None,
             after: None,
             tx_signature: None,
             request_id: None,
             created_at: at,
         }
-    }
-
-    /// Whether all that was asked for stood there before, and nothing was made.
-    pub fn repeats_what_was(&self) -> bool {
-        let value = |json: &RawValue| serde_json::from_str::<serde_json::Value>(json.get()).ok();
-        let [before, after] = [&self.before, &self.after].map(|json| json.as_deref().and_then(value));
-        self.made_id.is_none() && before.is_some() && before == after
     }
 
     /// The actions of its key that count for the same number a day; `None`: it is never refused.
@@ -156,24 +143,6 @@ impl CountedActions {
     pub fn limits() -> Vec<String> {
         OF_LIMITS.map(str::to_owned).to_vec()
     }
-}
-
-/// What an object was before its change.
-#[derive(Debug, Clone)]
-pub enum Before {
-    Account(Account),
-    /// Its caps.
-    Budget {
-        max_daily_spend: UsdcAmount,
-        max_30_day_spend: Option<UsdcAmount>,
-    },
-    /// With what bound the account beside it.
-    Policy {
-        policy: SpendingPolicy,
-        max_30_day_spend: Option<UsdcAmount>,
-        budget: Option<BudgetId>,
-    },
-    Webhook(Webhook),
 }
 
 /// An action, and the key that did it.

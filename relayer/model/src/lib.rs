@@ -54,7 +54,7 @@ pub use account::{
     NAME_CHARS_MAX, Provisioning, ShownStatus,
 };
 pub use action::{
-    Action, ActionFilter, ActionOutcome, ActionWord, Before, CountedActions, ListedAction, NoActionWord,
+    Action, ActionFilter, ActionOutcome, ActionWord, CountedActions, ListedAction, NoActionWord,
     SentTransaction,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};

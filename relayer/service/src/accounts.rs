@@ -18,7 +18,7 @@ use crate::policies::Policies;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
-    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, Before,
+    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance,
     BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId,
     PolicyUpdate, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
@@ -287,7 +287,6 @@ impl Accounts {
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
         let view = self.look_at(operator, account).await?;
-        tell(|told| told.before = Some(Before::Account(view.account.clone())));
         let account = self.inside.store.accounts.update_account(&view.account, &change).await??;
         Ok(AccountView { account, ..view })
     }

@@ -9,7 +9,7 @@ use futures::future::Either;
 
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, SendRecorder};
-use purser_model::{Action, ActionId, ActionWord, Before, OperatorId, SentTransaction};
+use purser_model::{Action, ActionId, ActionWord, OperatorId, SentTransaction};
 use purser_store::{Ambient, Store};
 
 tokio::task_local! {
@@ -24,7 +24,6 @@ pub struct Told {
     pub object_id: Option<ActionWord>,
     /// What was made.
     pub made_id: Option<ActionWord>,
-    pub before: Option<Before>,
     /// Of the change on the chain: it stands, whatever becomes of the rest.
     pub tx_signature: Option<String>,
 }

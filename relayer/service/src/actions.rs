@@ -122,7 +122,7 @@ impl Actions {
     /// unknown.
     pub async fn end(&self, mut action: Action, end: ActionEnd, acting: &Acting) {
         let told = acting.told();
-        let is_done = told.is_done() || end == ActionEnd::Done && !action.repeats_what_was();
+        let is_done = told.is_done() || end == ActionEnd::Done;
         action.object_id = told.object_id.or(action.object_id);
         action.made_id = told.made_id;
         action.tx_signature = told.tx_signature;
@@ -130,9 +130,7 @@ impl Actions {
             action.outcome = ActionOutcome::Done;
         }
         let written = match end {
-            ActionEnd::NothingChanged | ActionEnd::Done if !is_done => {
-                self.inside.store.actions.delete_action(&action).await
-            }
+            ActionEnd::NothingChanged if !is_done => self.inside.store.actions.delete_action(&action).await,
             ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
                 self.inside.store.actions.mark_action_ended(&action, self.inside.ambient.now()).await
             }

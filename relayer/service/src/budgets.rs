@@ -4,7 +4,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
+use super::limits::{DailyLimit, MonthLimit};
 use super::reads::{addresses, read_operator, window_now};
 use super::turns::OneAtATime;
 use crate::Inside;
@@ -13,40 +17,54 @@ use crate::many::ACCOUNTS_PER_READ;
 use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
 use purser_core::MonthCap;
+use purser_model::wire::WarningBody;
+use purser_model::wire::schema::{Signature, UsdcLimit};
 use purser_model::{
-    AccountFilter, Before, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page,
+    AccountFilter, Address, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page,
     PageRequest, SELECTED_MAX, Timestamp, UpdateBudget, UsdcAmount,
 };
-use purser_policy::{SpendWindow, Warning, budget_warnings};
+use purser_policy::{Warning, budget_warnings};
 
 /// How often a change is tried again on what others set meanwhile.
 const TRIES_MAX: u32 = 3;
 
-/// A limit over a window, and how much of it is used.
-#[derive(Debug, Clone, Copy)]
-pub struct LimitUse {
-    pub limit: Option<UsdcAmount>,
-    /// What counts against it.
-    pub used: UsdcAmount,
-    /// When the oldest of that stops counting.
-    pub frees_at: Option<Timestamp>,
+/// What several accounts may spend together. They name it in their policies.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Budget)]
+pub struct BudgetView {
+    pub budget_id: BudgetId,
+    /// Among the operator's budgets, as its own commands name it.
+    #[schema(minimum = 0)]
+    pub number: u64,
+    solana_address: Address,
+    /// Most that may leave through it in any 24 hours.
+    pub max_daily_spend: UsdcLimit,
+    /// Most in any 30 days; `null` for no limit.
+    #[schema(required)]
+    pub max_30_day_spend: Option<UsdcLimit>,
+    pub limits: BudgetUse,
+    /// Higher caps that wait to take these ones' place; `null` without any.
+    #[schema(required)]
+    pub pending: Option<PendingCaps>,
+    /// By which transaction its caps were just changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    tx_signature: Option<Signature>,
+    /// Of a change: the rules that can never match with these caps. They hold all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 8)]
+    warnings: Option<Vec<WarningBody>>,
 }
 
-/// A budget, and how much of it is used.
-#[derive(Debug, Clone, Copy)]
-pub struct BudgetView {
-    pub id: BudgetId,
-    /// Among those of the operator.
-    pub number: u64,
-    /// In force.
-    pub caps: Caps,
-    pub daily: LimitUse,
-    pub month: LimitUse,
-    pub pending: Option<PendingCaps>,
+/// How much of a budget is used, whichever account paid.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub struct BudgetUse {
+    pub max_daily_spend: DailyLimit,
+    pub max_30_day_spend: MonthLimit,
 }
 
 /// A budget as the chain last showed it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SeenBudget {
     /// When it was read.
     pub at: Timestamp,
@@ -56,10 +74,14 @@ pub struct SeenBudget {
 }
 
 /// Caps that wait.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[schema(as = PendingBudget)]
 pub struct PendingCaps {
-    pub caps: Caps,
-    /// `None`: never, as the operator's delay is now.
+    pub max_daily_spend: UsdcLimit,
+    #[schema(required)]
+    pub max_30_day_spend: Option<UsdcLimit>,
+    /// When they take effect; `null`: never, with the operator's delay as it is.
+    #[schema(required)]
     pub effective_at: Option<Timestamp>,
 }
 
@@ -74,18 +96,6 @@ pub struct BudgetComparison {
     pub waits: Option<u32>,
 }
 
-/// A change of a budget's caps.
-#[derive(Debug, Clone)]
-pub struct BudgetChange {
-    pub view: BudgetView,
-    /// It raises something, so it waits.
-    pub waits: bool,
-    /// `None`: nothing was asked for.
-    pub tx_signature: Option<String>,
-    /// Rules that can never match with these caps.
-    pub warnings: Vec<Warning>,
-}
-
 /// These caps with what is to change of them.
 fn changed(caps: Caps, update: &UpdateBudget) -> Caps {
     Caps {
@@ -98,42 +108,33 @@ fn changed(caps: Caps, update: &UpdateBudget) -> Caps {
     }
 }
 
-impl LimitUse {
-    pub(super) fn of_day(limit: Option<UsdcAmount>, window: &SpendWindow, now: i64) -> Self {
-        let used = window.spent(now);
-        // An amount of the used total less one micro-USDC fits as soon as the oldest spend stops counting.
-        let frees_at = window.frees_at(now, used, UsdcAmount::from_micros(1));
-        Self { limit, used, frees_at: frees_at.map(Timestamp::from_unix_seconds) }
-    }
-
-    pub(super) fn of_month(limit: Option<UsdcAmount>, window: MonthCap, now: i64) -> Self {
-        let used = window.used(now);
-        let oldest = MonthCap { cap: used, ..window };
-        let frees_at = oldest.frees_at(now, UsdcAmount::from_micros(1));
-        Self { limit, used, frees_at: frees_at.map(Timestamp::from_unix_seconds) }
-    }
-
-    /// What it leaves now.
-    pub fn remaining(&self) -> Option<UsdcAmount> {
-        self.limit.map(|limit| limit.saturating_sub(self.used))
-    }
-}
-
 impl BudgetView {
     pub(super) fn of(budget: &BudgetOnChain, now: i64) -> Self {
         let (state, caps) = (&budget.state, budget.caps());
         let month = MonthCap { cap: UsdcAmount::ZERO, window: budget.month };
         Self {
-            id: BudgetId(state.address),
+            budget_id: BudgetId(state.address),
             number: budget.number,
-            caps,
-            daily: LimitUse::of_day(Some(caps.max_daily_spend), &state.window, now),
-            month: LimitUse::of_month(caps.max_30_day_spend, month, now),
+            solana_address: state.address,
+            max_daily_spend: UsdcLimit(caps.max_daily_spend),
+            max_30_day_spend: caps.max_30_day_spend.map(UsdcLimit),
+            limits: BudgetUse {
+                max_daily_spend: DailyLimit::of(Some(caps.max_daily_spend), &state.window, now),
+                max_30_day_spend: MonthLimit::of(caps.max_30_day_spend, month, now),
+            },
             pending: budget.raise.map(|raise| PendingCaps {
-                caps: raise.caps,
+                max_daily_spend: UsdcLimit(raise.caps.max_daily_spend),
+                max_30_day_spend: raise.caps.max_30_day_spend.map(UsdcLimit),
                 effective_at: raise.effective_at.map(Timestamp::from_unix_seconds),
             }),
+            tx_signature: None,
+            warnings: None,
         }
+    }
+
+    /// Whether this answers a change that raises something, so that it waits.
+    pub fn waits(&self) -> bool {
+        self.tx_signature.is_some() && self.pending.is_some()
     }
 }
 
@@ -168,7 +169,7 @@ impl Budgets {
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
-        let before = self.last_seen(operator).iter().map(|seen| seen.view.id).collect();
+        let before = self.last_seen(operator).iter().map(|seen| seen.view.budget_id).collect();
         self.inside.last_seen.note_budgets(operator, &before, &views, at);
         let rows_max = request.limit.get() as usize + 1;
         let rest = views.into_iter().filter(|budget| after.is_none_or(|after| budget.number > after));
@@ -189,7 +190,7 @@ impl Budgets {
         let found = self.find(operator, id).await?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let view = BudgetView::of(&found, now);
-        self.inside.last_seen.note_budgets(operator, &HashSet::new(), &[view], at);
+        self.inside.last_seen.note_budgets(operator, &HashSet::new(), std::slice::from_ref(&view), at);
         Ok(view)
     }
 
@@ -216,10 +217,10 @@ impl Budgets {
         operator: &Operator,
         id: BudgetId,
         update: UpdateBudget,
-    ) -> Result<BudgetChange, ServiceError> {
+    ) -> Result<BudgetView, ServiceError> {
         if update == UpdateBudget::default() {
             let view = self.get(operator, id).await?;
-            return Ok(BudgetChange { view, waits: false, tx_signature: None, warnings: Vec::new() });
+            return Ok(BudgetView { warnings: Some(Vec::new()), ..view });
         }
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
@@ -241,10 +242,10 @@ impl Budgets {
                 .await
                 .map_err(after_writing)?;
             let view = BudgetView::of(&after, now);
-            let caps = view.pending.map_or(view.caps, |pending| pending.caps);
+            let caps = after.raise.map_or_else(|| after.caps(), |raise| raise.caps);
             let warnings = this.warnings(&operator, id, &caps).await;
-            let (waits, tx_signature) = (view.pending.is_some(), Some(confirmed.signature));
-            Ok(BudgetChange { view, waits, tx_signature, warnings })
+            let tx_signature = Some(confirmed.signature.into());
+            Ok(BudgetView { tx_signature, warnings: Some(WarningBody::all(&warnings)), ..view })
         };
         finish(&self.inside.tasks, work).await
     }
@@ -258,8 +259,6 @@ impl Budgets {
     ) -> Result<Confirmed, ServiceError> {
         let before = self.find(operator, id).await?;
         let current = before.caps();
-        let Caps { max_daily_spend, max_30_day_spend } = current;
-        tell(|told| told.before = Some(Before::Budget { max_daily_spend, max_30_day_spend }));
         let caps = changed(current, &update);
         let on_chain = read_operator(&self.inside.chains, operator).await?;
         delay(&on_chain, &current, &caps)?;

@@ -152,9 +152,10 @@ impl Condition {
 
     /// How a budget stands: used up, nearly so, or neither.
     pub fn of_budget(budget: &BudgetView) -> Option<(Self, &'static str, UsdcAmount, UsdcAmount)> {
-        let limits = [(budget.daily, "24 hours"), (budget.month, "30 days")].into_iter();
-        let near = limits.filter_map(|(limit, span)| {
-            let (cap, used) = (limit.limit?, limit.used);
+        let (day, month) = (budget.limits.max_daily_spend, budget.limits.max_30_day_spend);
+        let limits = [(day.limit, Some(day.used), "24 hours"), (month.limit, month.used, "30 days")];
+        let near = limits.into_iter().filter_map(|(limit, used, span)| {
+            let (cap, used) = (limit?.0, used?.0);
             let condition = match is_near(used, cap) {
                 true if used >= cap => Self::BudgetUsedUp,
                 true => Self::BudgetNearlyUsedUp,

@@ -61,13 +61,13 @@ impl LastSeen {
 
     /// Those of the network.
     pub fn budgets(&self, network: Network) -> Vec<SeenBudget> {
-        self.all().budgets.values().filter(|seen| seen.network == network).copied().collect()
+        self.all().budgets.values().filter(|seen| seen.network == network).cloned().collect()
     }
 
     /// The operator's, by their numbers.
     pub fn budgets_of(&self, operator: OperatorId) -> Vec<SeenBudget> {
         let of = |seen: &&SeenBudget| seen.operator_id == operator;
-        let mut found: Vec<_> = self.all().budgets.values().filter(of).copied().collect();
+        let mut found: Vec<_> = self.all().budgets.values().filter(of).cloned().collect();
         found.sort_by_key(|seen| seen.view.number);
         found
     }
@@ -83,8 +83,9 @@ impl LastSeen {
         let mut all = self.all();
         all.budgets.retain(|id, seen| seen.at > at || !looked_for.contains(id));
         for view in read {
-            let seen = SeenBudget { at, operator_id: operator.id, network: operator.network, view: *view };
-            put(&mut all.budgets, view.id, seen, REMEMBERED_MAX, |seen| seen.at);
+            let (operator_id, network) = (operator.id, operator.network);
+            let seen = SeenBudget { at, operator_id, network, view: view.clone() };
+            put(&mut all.budgets, view.budget_id, seen, REMEMBERED_MAX, |seen| seen.at);
         }
     }
 

@@ -28,6 +28,7 @@ mod key_uses;
 mod keys;
 mod last_seen;
 mod limit_looks;
+mod limits;
 mod many;
 mod part;
 mod parts;
@@ -55,7 +56,7 @@ pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{
-    BudgetChange, BudgetComparison, BudgetView, Budgets, LimitUse, PendingCaps, SeenBudget, budgets_filter,
+    BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget, budgets_filter,
 };
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::denials::{DenialParts, Denials};
@@ -69,20 +70,19 @@ pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{Keys, NewKey, keys_filter, make_key};
 pub use self::last_seen::SeenAccount;
+pub use self::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
-pub use self::policies::{
-    PendingView, Policies, PolicyChange, PolicyComparison, PolicyView, policy_versions_filter,
-};
+pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView, policy_versions_filter};
 pub use self::reads::Looks;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
-pub use self::transfers::{BudgetLimits, LimitsView, Preview, TransferAnswer, TransferView, Transfers};
+pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks, webhooks_filter};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::Ambient;

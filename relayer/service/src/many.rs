@@ -8,10 +8,11 @@ use super::error::{ServiceError, from_chain};
 use super::planned::{Chosen, Planned, RulesInForce, Will};
 use super::reads::{addresses, read_operator};
 use super::turns::OneAtATime;
-use super::{Halts, Policies, PolicyChange};
+use super::{Halts, Policies};
 use crate::Inside;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentOnChain, OperatorOnChain};
+use purser_model::wire::schema::Signature;
 use purser_model::{
     Account, AccountFilter, AccountId, AccountStatus, Invalid, KeyId, Operator, OperatorId, PolicyUpdate,
     SELECTED_MAX, Selection, Timestamp,
@@ -124,11 +125,10 @@ impl Many {
             ManyChange::Policy(update) => {
                 let expected_version = Some(planned.expected_version);
                 let update = PolicyUpdate { expected_version, ..update.clone() };
-                Ok(match self.policies.patch_planned(operator, planned.id, update, key_id).await? {
-                    PolicyChange::InForce { tx_signature, .. } => ManyDone::Applied { tx_signature },
-                    PolicyChange::Waits(view) => {
-                        ManyDone::Waits { effective_at: view.pending.map(|pending| pending.effective_at) }
-                    }
+                let view = self.policies.patch_planned(operator, planned.id, update, key_id).await?;
+                Ok(match view.tx_signature {
+                    Some(Signature(tx_signature)) => ManyDone::Applied { tx_signature },
+                    None => ManyDone::Waits { effective_at: view.effective_at },
                 })
             }
             ManyChange::Halt => {

@@ -16,7 +16,7 @@ use purser_model::{
 
 const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name,
     CASE WHEN is_unchanged THEN 'unchanged' ELSE outcome END AS outcome,
-    actions.key_id, session_id, address, object_id, made_id, before_json, after_json, tx_signature, request_id,
+    actions.key_id, session_id, address, object_id, made_id, after_json, tx_signature, request_id,
     actions.created_at, api_keys.name AS key_name, api_keys.hint,
     (SELECT passkeys.name FROM actions AS signed
          JOIN passkeys ON passkeys.passkey_id = signed.object_id
@@ -30,7 +30,7 @@ const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = a
 
 row! { Action {
     id: action_id, operator_id, name: action_name, outcome, key_id, session_id, address, object_id, made_id,
-    before: before_json, after: after_json, tx_signature, request_id, created_at,
+    after: after_json, tx_signature, request_id, created_at,
 }}
 
 row! { SentTransaction { signature: tx_signature, last_valid_block_height, is_step, sent_at } }
@@ -61,7 +61,7 @@ pub(super) fn insert(action: &Action) -> Query {
         row = columns! {
             action_id = action.id, action.operator_id, action.name, action.outcome, action.key_id,
             action.session_id, action.address, action.object_id, action.made_id,
-            before_json = action.before, after_json = action.after, action.tx_signature, action.request_id,
+            after_json = action.after, action.tx_signature, action.request_id,
             action.created_at
         }
     }
@@ -120,9 +120,9 @@ impl Actions {
         let ended = sql! {
             "UPDATE actions SET outcome = CASE WHEN {is_done} THEN 'done' ELSE outcome END,
                  is_unchanged = is_unchanged AND NOT {is_done}, object_id = {object_id}, made_id = {made_id},
-                 before_json = {before}, tx_signature = COALESCE({tx_signature}, tx_signature)
+                 tx_signature = COALESCE({tx_signature}, tx_signature)
              WHERE operator_id = {operator_id} AND action_id = {id}",
-            is_done, action.object_id, action.made_id, action.before, action.tx_signature,
+            is_done, action.object_id, action.made_id, action.tx_signature,
             action.operator_id, action.id
         };
         let of = (action.operator_id, action.id);

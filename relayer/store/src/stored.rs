@@ -217,7 +217,7 @@ impl Stored for SpendingPolicy {
     type As = String;
 
     fn from_held(held: String) -> Option<Self> {
-        serde_json::from_str::<PolicyFields>(&held).ok()?.into_policy()
+        Some(serde_json::from_str::<PolicyFields>(&held).ok()?.0)
     }
 }
 
@@ -226,7 +226,7 @@ impl Bound for SpendingPolicy {
 
     fn value(&self) -> Value {
         // Texts, numbers and flags always serialise.
-        Value::Text(serde_json::to_string(&PolicyFields::from(self)).ok())
+        Value::Text(serde_json::to_string(&PolicyFields(self.clone())).ok())
     }
 }
 

@@ -151,8 +151,6 @@ export interface Action {
   address: ClientAddress | null;
   /** What was asked for: the body of the request, up to 2,000 bytes. */
   after: AskedFields | null;
-  /** What stood in place of what was asked for, where that is known and short. */
-  before: AskedFields | null;
   /** When it began. */
   created_at: Timestamp;
   /** The id of an action. Opaque; compare it as text. */

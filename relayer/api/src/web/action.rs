@@ -21,7 +21,6 @@ impl CsvRow for ActionResponse {
             "address",
             "object_id",
             "made_id",
-            "before",
             "after",
             "tx_signature",
             "request_id",

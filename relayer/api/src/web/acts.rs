@@ -64,9 +64,9 @@ pub async fn on_record(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let (request, begun) = begin(actions, act, request).await?;
-    let this = actions.clone();
-    let work = async move { carry_out(&this, begun, request, next).await };
+    let (request, action, acting) = begin(actions, &act, request).await?;
+    let (this, is_of_form) = (actions.clone(), act.session_id.is_some());
+    let work = async move { carry_out(&this, (action, acting), is_of_form, request, next).await };
     Ok(actions.finish(work).await?)
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn part_on_record<T>(
     work: impl Future<Output = Result<T, ServiceError>>,
 ) -> Result<T, ServiceError> {
     let drawn = actions.draw(operator, name)?;
-    let mut action = Action {
+    let action = Action {
         object_id: object.to_string().parse().ok(),
         after: asked.and_then(Fields::json),
         key_id: of.key_id,
@@ -90,8 +90,6 @@ pub(super) async fn part_on_record<T>(
     // What restricts the request restricts its parts.
     let acting = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
     let done = acting.hear(work).await;
-    let before = acting.told().before;
-    action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
     let end = match &done {
         Ok(_) => ActionEnd::Done,
         Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
@@ -115,31 +113,26 @@ async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Resu
     }
 }
 
-struct StartedAction {
-    action: Action,
-    acting: Acting,
-    asked: Option<Fields>,
-    is_of_form: bool,
-}
-
-async fn begin(actions: &Actions, act: Act, request: Request) -> Result<(Request, StartedAction), ApiError> {
+async fn begin(
+    actions: &Actions,
+    act: &Act,
+    request: Request,
+) -> Result<(Request, Action, Acting), ApiError> {
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal =
         principal.ok_or(ApiError::Service(ServiceError::Unauthorized(Unauthorized::MissingKey)))?;
     let body = receive(body).await?;
-    let asked = (act.read)(&body);
     let mut action = actions.draw(principal.operator(), &act.name)?;
     action.key_id = Some(principal.key_id());
     action.session_id = act.session_id;
     action.address = parts.extensions.get::<ClientAddress>().and_then(|address| address.0);
     action.object_id = object_of(&mut parts).await;
-    action.after = asked.as_ref().and_then(Fields::json);
+    action.after = (act.read)(&body).as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
     let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
     let acting = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
-    let is_of_form = act.session_id.is_some();
-    Ok((Request::from_parts(parts, Body::from(body)), StartedAction { action, acting, asked, is_of_form }))
+    Ok((Request::from_parts(parts, Body::from(body)), action, acting))
 }
 
 /// The request's id, for the record.
@@ -153,8 +146,13 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
     named.iter().find(|(name, _)| *name == "id").and_then(|(_, id)| id.parse().ok())
 }
 
-async fn carry_out(actions: &Actions, started: StartedAction, mut request: Request, next: Next) -> Response {
-    let StartedAction { mut action, acting, asked, is_of_form } = started;
+async fn carry_out(
+    actions: &Actions,
+    (action, acting): (Action, Acting),
+    is_of_form: bool,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if let Some(key_id) = action.key_id {
         request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
     }
@@ -162,8 +160,6 @@ async fn carry_out(actions: &Actions, started: StartedAction, mut request: Reque
     let answered = acting.hear(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
     crash_point!("action.carried_out");
     let response = answered.unwrap_or_else(after_panic);
-    let before = acting.told().before;
-    action.before = asked.zip(before).and_then(|(asked, before)| asked.of_before(&before).json());
     actions.end(action, end_of(&response, is_of_form), &acting).await;
     response
 }

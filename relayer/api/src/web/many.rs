@@ -60,7 +60,7 @@ fn differing(planned: Planned) -> Compared {
 /// What may be paid, as a change of a policy names it.
 fn shown(rules: &RulesInForce) -> Fields {
     let RulesInForce { policy, bounds, is_halted } = rules;
-    let mut fields = Fields::of(&PolicyFields::from(policy));
+    let mut fields = Fields::of(&PolicyFields(policy.clone()));
     fields.set("max_30_day_spend", bounds.max_30_day_spend.map(purser_model::wire::schema::UsdcLimit));
     fields.set("budget_id", bounds.budget.map(|budget| budget.to_string()));
     fields.set("halted", is_halted);

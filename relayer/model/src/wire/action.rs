@@ -1,4 +1,4 @@
-//! An action as it is answered and announced: what was asked for in it, and what stood in its place, as JSON objects.
+//! An action as it is answered and announced: what was asked for in it as a JSON object.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::PolicyFields;
-use super::schema::{RequestIdText, Signature, UsdcLimit, anything, named_text, text, written};
-use crate::{
-    Account, AccountName, ActionId, ActionOutcome, Before, KeyHint, KeyId, ListedAction, Timestamp, Webhook,
-};
+use super::schema::{RequestIdText, Signature, anything, named_text, text, written};
+use crate::{AccountName, ActionId, ActionOutcome, KeyHint, KeyId, ListedAction, Timestamp};
 
 /// Longer objects are not kept, in bytes.
 const JSON_BYTES_MAX: usize = 2_000;
@@ -77,9 +74,6 @@ pub struct ActionResponse {
     /// What was made.
     #[schema(required)]
     made_id: Option<ActionObject>,
-    /// What stood in place of what was asked for, where that is known and short.
-    #[schema(required)]
-    before: Option<AskedFields>,
     /// What was asked for: the body of the request, up to 2,000 bytes.
     #[schema(required)]
     after: Option<AskedFields>,
@@ -110,7 +104,6 @@ impl From<ListedAction> for ActionResponse {
             address: action.address.map(|address| address.to_string().into()),
             object_id: action.object_id.map(|id| id.to_string().into()),
             made_id: action.made_id.map(|id| id.to_string().into()),
-            before: action.before.map(AskedFields),
             after: action.after.map(AskedFields),
             tx_signature: action.tx_signature.map(Signature::from),
             request_id: action.request_id.map(|id| id.to_string().into()),
@@ -173,27 +166,6 @@ impl Fields {
         self.0.iter().map(|(name, json)| (name.as_str(), &**json))
     }
 
-    /// What stood in place of these fields, as far as it is known.
-    pub fn of_before(&self, before: &Before) -> Self {
-        let known = match before {
-            Before::Account(account) => of_account(account),
-            Before::Budget { max_daily_spend, max_30_day_spend } => {
-                let mut fields = Self::default();
-                fields.set("max_daily_spend", UsdcLimit(*max_daily_spend));
-                fields.set("max_30_day_spend", max_30_day_spend.map(UsdcLimit));
-                fields
-            }
-            Before::Policy { policy, max_30_day_spend, budget } => {
-                let mut fields = Self::of(&PolicyFields::from(policy));
-                fields.set("max_30_day_spend", max_30_day_spend.map(UsdcLimit));
-                fields.set("budget_id", budget.map(|budget| budget.to_string()));
-                fields
-            }
-            Before::Webhook(webhook) => of_webhook(webhook),
-        };
-        Self(known.0.into_iter().filter(|(name, _)| self.0.contains_key(name)).collect())
-    }
-
     /// The object; `None` if it is empty or long.
     pub fn json(&self) -> Option<Box<RawValue>> {
         let json = to_raw_value(&self.0).ok()?;
@@ -208,49 +180,14 @@ impl Fields {
     }
 }
 
-fn of_account(account: &Account) -> Fields {
-    let mut fields = Fields::default();
-    fields.set("name", account.name.as_str());
-    fields.set("duplicates", account.duplicates);
-    fields.set("approvals", account.approvals);
-    fields.set("create_token_accounts", account.create_token_accounts);
-    fields.set("tags", &account.tags);
-    fields.set("metadata", account.metadata.as_ref().map(|metadata| metadata.json()));
-    fields
-}
-
-fn of_webhook(webhook: &Webhook) -> Fields {
-    let mut fields = Fields::default();
-    let subscription = &webhook.subscription;
-    fields.set("url", webhook.url.as_str());
-    fields.set("events", subscription.events());
-    fields.set("account_ids", subscription.accounts().iter().map(ToString::to_string).collect::<Vec<_>>());
-    fields.set("threshold_usdc", subscription.threshold().map(|threshold| threshold.to_string()));
-    fields.set("status", webhook.status.as_str());
-    fields
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SpendingPolicy, UsdcAmount};
-    use purser_policy::Limit;
 
     #[test]
-    fn numbers_stay_as_they_were_written_and_before_has_the_same_fields() {
+    fn numbers_stay_as_they_were_written() {
         let asked = Fields::of_json(br#"{"max_daily_spend": 12.500000, "reason":"a"}"#).expect("an object");
         assert_eq!(asked.json().expect("short").get(), r#"{"max_daily_spend":12.500000,"reason":"a"}"#);
-        let policy = SpendingPolicy {
-            max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1)),
-            ..SpendingPolicy::default()
-        };
-        let (max_30_day_spend, budget) = (Some(UsdcAmount::from_micros(2)), None);
-        let before = Before::Policy { policy, max_30_day_spend, budget };
-        let of_policy = asked.of_before(&before).json().expect("short");
-        assert_eq!(of_policy.get(), r#"{"max_daily_spend":0.000001}"#);
-        let bounds = Fields::of_json(br#"{"max_30_day_spend":null,"budget_id":"bdg_1"}"#).expect("an object");
-        let of_bounds = bounds.of_before(&before).json().expect("short");
-        assert_eq!(of_bounds.get(), r#"{"budget_id":null,"max_30_day_spend":0.000002}"#);
     }
 
     #[test]

@@ -4,14 +4,22 @@ use purser_policy::{AllowedRecipients, Limit, SpendingPolicy, Warning};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::schema::{CounterpartyText, Message, UsdcLimit, WarningCode};
+use super::schema::{CounterpartyText, Message, UsdcLimit, WarningCode, changed, written};
 use crate::{CounterpartyKind, entries, of_entries};
+
+/// A policy as it is answered, announced and stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "WrittenPolicy", try_from = "WrittenPolicy")]
+pub struct PolicyFields(pub SpendingPolicy);
+
+written! {
+    PolicyFields = "Policy": changed::<WrittenPolicy>(|_| {}), like WrittenPolicy;
+}
 
 /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
 /// numbers, written from integers.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[schema(as = Policy)]
-pub struct PolicyFields {
+struct WrittenPolicy {
     /// Most of a single transfer; `null` for no limit.
     #[schema(required)]
     max_single_transfer: Option<UsdcLimit>,
@@ -48,28 +56,35 @@ impl WarningBody {
     }
 }
 
-impl PolicyFields {
-    /// The policy that was answered. `None`: its allowlist is not one that was answered.
-    pub fn into_policy(self) -> Option<SpendingPolicy> {
+impl TryFrom<WrittenPolicy> for PolicyFields {
+    type Error = NoPolicy;
+
+    fn try_from(written: WrittenPolicy) -> Result<Self, NoPolicy> {
         let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
-        Some(SpendingPolicy {
-            max_single_transfer: limit(self.max_single_transfer),
-            max_daily_spend: limit(self.max_daily_spend),
-            allowlist: match self.allowed_counterparties.zip(self.counterparty_kinds) {
+        Ok(Self(SpendingPolicy {
+            max_single_transfer: limit(written.max_single_transfer),
+            max_daily_spend: limit(written.max_daily_spend),
+            allowlist: match written.allowed_counterparties.zip(written.counterparty_kinds) {
                 None => AllowedRecipients::Anyone,
                 Some((texts, kinds)) => {
                     let entry = |(text, kind): (&String, CounterpartyKind)| Some((kind, text.parse().ok()?));
-                    of_entries(texts.iter().zip(kinds).map(entry).collect::<Option<Vec<_>>>()?)
+                    let entries = texts.iter().zip(kinds).map(entry).collect::<Option<Vec<_>>>();
+                    of_entries(entries.ok_or(NoPolicy)?)
                 }
             },
-            require_memo: self.require_memo,
-            paused: self.paused,
-        })
+            require_memo: written.require_memo,
+            paused: written.paused,
+        }))
     }
 }
 
-impl From<&SpendingPolicy> for PolicyFields {
-    fn from(policy: &SpendingPolicy) -> Self {
+/// The allowlist is not one that was written here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("its allowlist names no addresses")]
+struct NoPolicy;
+
+impl From<PolicyFields> for WrittenPolicy {
+    fn from(PolicyFields(policy): PolicyFields) -> Self {
         let limit = |limit| match limit {
             Limit::Unlimited => None,
             Limit::AtMost(amount) => Some(UsdcLimit(amount)),
@@ -107,7 +122,7 @@ mod tests {
             require_memo: true,
             paused: false,
         };
-        let answered = serde_json::to_value(PolicyFields::from(&policy)).expect("JSON");
+        let answered = serde_json::to_value(PolicyFields(policy.clone())).expect("JSON");
         let [low, high] = [low, high].map(|bytes| crate::Address::from_bytes(bytes).to_string());
         assert_eq!(
             answered,
@@ -118,12 +133,12 @@ mod tests {
                 "require_memo": true, "paused": false,
             })
         );
-        let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default())).expect("JSON");
+        let open = serde_json::to_value(PolicyFields(SpendingPolicy::default())).expect("JSON");
         assert!(open["allowed_counterparties"].is_null() && open["counterparty_kinds"].is_null());
         for (answered, policy) in [(answered, policy), (open, SpendingPolicy::default())] {
             let text = answered.to_string();
             let read: PolicyFields = serde_json::from_str(&text).expect("its own answer");
-            assert_eq!(read.into_policy(), Some(policy));
+            assert_eq!(read.0, policy);
         }
         assert!(serde_json::from_str::<PolicyFields>(r#"{"paused":false}"#).is_err());
     }

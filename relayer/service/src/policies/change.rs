@@ -1,16 +1,16 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyChange, PolicyComparison, ReadAccount, view};
+use super::{Omitted, Policies, PolicyComparison, PolicyView, ReadAccount};
 use crate::ServiceError;
 use crate::acting::{stops_only, tell};
 use crate::allowlist::resolve;
 use crate::error::{after_writing, from_chain};
 use crate::parts::finish;
 use crate::reads::read_agent;
-use purser_chain::{AccountBounds, AgentOnChain, Confirmed};
+use purser_chain::{AgentOnChain, Confirmed};
 use purser_model::{
-    Account, AccountId, AccountStatus, Asking, Before, Invalid, KeyId, Operator, PolicyUpdate,
-    SpendingPolicy, Stopped,
+    Account, AccountId, AccountStatus, Asking, Invalid, KeyId, Operator, PolicyUpdate, SpendingPolicy,
+    Stopped,
 };
 
 /// How often a full replacement is tried while others keep changing the policy.
@@ -44,13 +44,13 @@ impl Policies {
         mut update: PolicyUpdate,
         key_id: KeyId,
         (omitted, takes_turn): (Omitted, bool),
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
         let work = async move {
             // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
             if update.only_paused() == Some(true) {
-                return this.pause_alone(&operator, id, &asking).await;
+                return this.pause(&operator, id, &asking).await;
             }
             let refusal = stops_only().map(ServiceError::from).or_else(|| lacks_reason(&operator, &update));
             if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
@@ -64,7 +64,6 @@ impl Policies {
             let turn = writer.try_lock().ok();
             let read = this.read(&operator, id).await?;
             let version = read.agent.policy_version;
-            tell_before(&read.agent);
             let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
             let mut holds = update.pauses();
             let beside = async {
@@ -165,7 +164,7 @@ impl Policies {
         current: &ReadAccount,
         asked: SpendingPolicy,
         asking: &Asking,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = current;
         if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
             return self.propose(operator, current, asked, asking).await;
@@ -197,7 +196,7 @@ impl Policies {
         id: AccountId,
         update: &mut PolicyUpdate,
         asking: &Asking,
-    ) -> Result<Option<PolicyChange>, ServiceError> {
+    ) -> Result<Option<PolicyView>, ServiceError> {
         if !update.pauses() || agent.policy.paused {
             return Ok(None);
         }
@@ -206,28 +205,12 @@ impl Policies {
         Ok(Some(paused))
     }
 
-    /// What it replaces is read beside it, because it does not wait for a read.
-    async fn pause_alone(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        asking: &Asking,
-    ) -> Result<PolicyChange, ServiceError> {
-        let (read, paused) = tokio::join!(self.read(operator, id), self.pause(operator, id, asking));
-        if let (Ok(read), Ok(PolicyChange::InForce { view, .. })) = (read, &paused)
-            && read.agent.policy_version < view.version
-        {
-            tell_before(&read.agent);
-        }
-        paused
-    }
-
     async fn pause(
         &self,
         operator: &Operator,
         id: AccountId,
         asking: &Asking,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         let account = self.find(operator, id).await?;
         let what = Stopped::Paused(id);
         let confirmed = self.stops.send(operator, what).await?;
@@ -244,11 +227,11 @@ impl Policies {
         operator: &Operator,
         account: &Account,
         confirmed: Confirmed,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         self.inside.store.policies.look_at_pending_policies(operator.id, account.id).await?;
         let agent = read_agent(&self.inside.chains, operator, account).await.map_err(after_writing)?;
-        let view = view(account.id, &agent, None);
-        Ok(PolicyChange::InForce { view, tx_signature: confirmed.signature })
+        let view = PolicyView::new(account.id, &agent, None);
+        Ok(PolicyView { tx_signature: Some(confirmed.signature.into()), warnings: Some(Vec::new()), ..view })
     }
 }
 
@@ -258,11 +241,4 @@ pub(super) fn lacks_reason(operator: &Operator, update: &PolicyUpdate) -> Option
         operator.requires_reason && update.reason.is_none() && update.only_paused() != Some(true);
     let message = "is missing: this operator requires one for each change of a policy, except a pause";
     is_missing.then(|| Invalid::new("reason", message).into())
-}
-
-/// Tells the record of the change what it replaces.
-fn tell_before(agent: &AgentOnChain) {
-    let AccountBounds { max_30_day_spend, budget, by_grant_only: _ } = agent.bounds();
-    let policy = agent.policy.clone();
-    tell(|told| told.before = Some(Before::Policy { policy, max_30_day_spend, budget }));
 }

@@ -11,46 +11,64 @@ mod warnings;
 pub use self::versions::policy_versions_filter;
 use std::sync::Arc;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use super::stops::Stops;
 use super::turns::OneAtATime;
 use crate::Inside;
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
-use purser_model::{Account, AccountId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit};
+use purser_model::wire::{PolicyFields, WarningBody};
+use purser_model::{Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp};
 use purser_policy::Warning;
 
-/// An account's policy from the chain.
-#[derive(Debug, Clone)]
+/// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait, and `warnings`
+/// in the answer to a change.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = AccountPolicy)]
 pub struct PolicyView {
-    pub account_id: AccountId,
-    pub policy: SpendingPolicy,
-    /// Grows by one with every change.
-    pub version: u64,
+    account_id: AccountId,
+    #[serde(flatten)]
+    pub policy: PolicyFields,
+    /// Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id` is part of a
+    /// version.
+    #[schema(required)]
+    max_30_day_spend: Option<UsdcLimit>,
+    /// The budget that the account pays through; `null` for none.
+    #[schema(required)]
+    budget_id: Option<BudgetId>,
+    /// Whether it pays by grants alone. Set by the admin's own commands.
+    by_grant_only: bool,
     pub updated_at: Timestamp,
-    /// What binds the account beside it.
-    pub bounds: AccountBounds,
-    /// The pending policy that is to replace it.
+    pub version: PolicyVersionNumber,
+    /// The policy that waits to take this one's place; `null` without one.
+    #[schema(required)]
     pub pending: Option<PendingView>,
-    /// Of a change: the rules in it that can never match. A pause alone is not looked at.
-    pub warnings: Vec<Warning>,
+    /// When the change takes effect, where it has to wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub effective_at: Option<Timestamp>,
+    /// By which transaction it was just put in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub tx_signature: Option<Signature>,
+    /// Of a change: the rules in it that can never match. They hold all the same. A pause alone is not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 8)]
+    warnings: Option<Vec<WarningBody>>,
 }
 
-/// A pending policy.
-#[derive(Debug, Clone)]
+/// A policy that waits.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = PendingPolicy)]
 pub struct PendingView {
-    pub policy: SpendingPolicy,
+    #[serde(flatten)]
+    pub policy: PolicyFields,
     /// When it can take effect.
     pub effective_at: Timestamp,
-}
-
-/// The outcome of a change.
-#[derive(Debug, Clone)]
-pub enum PolicyChange {
-    /// In force. The signature, in Base58, is of the transaction that set it.
-    InForce { view: PolicyView, tx_signature: String },
-    /// It loosens something, so it is pending.
-    Waits(PolicyView),
 }
 
 /// What a change would do.
@@ -107,7 +125,7 @@ impl Policies {
         self.inside.looks.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let pending = self.pending(operator, &current).await?;
-        Ok(view(id, &current.agent, pending))
+        Ok(PolicyView::new(id, &current.agent, pending))
     }
 
     /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
@@ -120,7 +138,7 @@ impl Policies {
         id: AccountId,
         update: PolicyUpdate,
         key_id: KeyId,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         self.change(operator, id, update, key_id, (Omitted::TakeDefaults, true)).await
     }
 
@@ -132,7 +150,7 @@ impl Policies {
         id: AccountId,
         update: PolicyUpdate,
         key_id: KeyId,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, true)).await
     }
 
@@ -143,7 +161,7 @@ impl Policies {
         id: AccountId,
         update: PolicyUpdate,
         key_id: KeyId,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, false)).await
     }
 
@@ -162,14 +180,30 @@ impl Policies {
     }
 }
 
-fn view(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> PolicyView {
-    PolicyView {
-        account_id: id,
-        policy: agent.policy.clone(),
-        version: agent.policy_version,
-        updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
-        bounds: agent.bounds(),
-        pending,
-        warnings: Vec::new(),
+impl PolicyView {
+    fn new(id: AccountId, agent: &AgentOnChain, pending: Option<PendingView>) -> Self {
+        let AccountBounds { max_30_day_spend, budget, by_grant_only } = agent.bounds();
+        Self {
+            account_id: id,
+            policy: PolicyFields(agent.policy.clone()),
+            max_30_day_spend: max_30_day_spend.map(UsdcLimit),
+            budget_id: budget,
+            by_grant_only,
+            updated_at: Timestamp::from_unix_seconds(agent.policy_updated_at),
+            version: PolicyVersionNumber(agent.policy_version),
+            pending,
+            effective_at: None,
+            tx_signature: None,
+            warnings: None,
+        }
+    }
+
+    /// What binds the account beside its policy.
+    pub fn bounds(&self) -> AccountBounds {
+        AccountBounds {
+            max_30_day_spend: self.max_30_day_spend.map(|cap| cap.0),
+            budget: self.budget_id,
+            by_grant_only: self.by_grant_only,
+        }
     }
 }

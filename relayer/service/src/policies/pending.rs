@@ -1,10 +1,11 @@
 //! Pending policies: proposed, shown and dropped. The chain holds whether one is pending, and what it says.
 
-use super::{PendingView, Policies, PolicyChange, PolicyView, ReadAccount, view};
+use super::{PendingView, Policies, PolicyView, ReadAccount};
 use crate::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, DraftOnChain};
+use purser_model::wire::PolicyFields;
 use purser_model::{
     AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp, WaitingPolicy,
 };
@@ -39,7 +40,7 @@ impl Policies {
             return Ok(None);
         };
         let effective_at = Timestamp::from_unix_seconds(effective_at);
-        Ok(Some(PendingView { policy: draft.policy, effective_at }))
+        Ok(Some(PendingView { policy: PolicyFields(draft.policy), effective_at }))
     }
 
     /// Up to `rows_max` policies that wait, of all accounts and whoever sealed them, as last seen; the first that can take effect
@@ -70,7 +71,7 @@ impl Policies {
         current: &ReadAccount,
         asked: SpendingPolicy,
         asking: &Asking,
-    ) -> Result<PolicyChange, ServiceError> {
+    ) -> Result<PolicyView, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = current;
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let hash = chain.proposal_hash(agent, &asked);
@@ -120,8 +121,9 @@ impl Policies {
             None => now.saturating_add(i64::from(on_chain.loosening_delay_seconds)),
         };
         let effective_at = Timestamp::from_unix_seconds(effective_at);
-        let waits = PendingView { policy: asked, effective_at };
-        Ok(PolicyChange::Waits(view(account.id, agent, Some(waits))))
+        let waits = PendingView { policy: PolicyFields(asked), effective_at };
+        let view = PolicyView::new(account.id, agent, Some(waits));
+        Ok(PolicyView { effective_at: Some(effective_at), warnings: Some(Vec::new()), ..view })
     }
 
     /// Records that a proposal is pending, and announces it if nobody has.
@@ -158,7 +160,7 @@ impl Policies {
             {
                 this.inside.store.policies.delete_pending_policy(&written).await?;
             }
-            Ok(view(id, &current.agent, None))
+            Ok(PolicyView::new(id, &current.agent, None))
         };
         finish(&self.inside.tasks, work).await
     }

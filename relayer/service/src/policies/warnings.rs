@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use super::{Policies, PolicyChange, PolicyView};
+use super::{Policies, PolicyView};
 use crate::ServiceError;
 use crate::allowlist::closed_entries;
 use crate::error::from_chain;
 use crate::planned::Planned;
 use purser_chain::{AccountBounds, BudgetOnChain};
+use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::{
     Account, AccountId, Address, AllowedRecipients, BudgetId, Limit, Operator, PolicyUpdate, SpendingPolicy,
     UsdcAmount,
@@ -107,12 +108,11 @@ impl Policies {
     }
 
     /// Adds the warnings about the policy that was set, or that waits.
-    pub(super) async fn warn(&self, operator: &Operator, id: AccountId, change: &mut PolicyChange) {
-        let (PolicyChange::InForce { view, .. } | PolicyChange::Waits(view)) = change;
-        let PolicyView { policy, bounds, pending, .. } = &*view;
-        let policy = pending.as_ref().map_or(policy, |pending| &pending.policy);
+    pub(super) async fn warn(&self, operator: &Operator, id: AccountId, view: &mut PolicyView) {
+        let PolicyFields(policy) = view.pending.as_ref().map_or(&view.policy, |pending| &pending.policy);
         if let Ok(account) = self.find(operator, id).await {
-            view.warnings = self.warnings(operator, &account, policy, bounds).await;
+            let warnings = self.warnings(operator, &account, policy, &view.bounds()).await;
+            view.warnings = Some(WarningBody::all(&warnings));
         }
     }
 }

@@ -17,7 +17,7 @@ use purser_core::{
 use tokio::time::Instant;
 
 pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
-pub use self::read::{BudgetLimits, LimitsView, Preview};
+pub use self::read::Preview;
 pub use self::views::TransferView;
 pub(super) use self::views::TransferViews;
 use super::error::{Resource, ServiceError, told};

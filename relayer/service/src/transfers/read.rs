@@ -3,8 +3,9 @@
 use purser_core::{Decision, Payment, decide};
 
 use super::{Transfers, payer};
-use crate::budgets::{BudgetView, LimitUse};
+use crate::budgets::{BudgetUse, BudgetView};
 use crate::error::{ServiceError, from_chain, from_fault};
+use crate::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 use crate::reads::{find_account, find_payer, window_now};
 use purser_model::{
     AccountId, BudgetId, Checks, Failure, FailureCode, Limit, Operator, Principal, Rejection,
@@ -13,26 +14,6 @@ use purser_model::{
 
 /// No transfer has this tag, so the chain never shows it.
 const NO_TAG: u64 = 0;
-
-/// An account's limits and how much of them is used.
-#[derive(Debug, Clone, Copy)]
-pub struct LimitsView {
-    pub account_id: AccountId,
-    pub single_limit: Option<UsdcAmount>,
-    pub daily: LimitUse,
-    /// Its cap for 30 days, if it has one.
-    pub month: Option<LimitUse>,
-    /// The budget that it pays through, if it does.
-    pub budget: Option<BudgetLimits>,
-}
-
-/// The caps of a budget and how much of them is used, whichever account paid.
-#[derive(Debug, Clone, Copy)]
-pub struct BudgetLimits {
-    pub id: BudgetId,
-    pub daily: LimitUse,
-    pub month: LimitUse,
-}
 
 /// What would happen to a transfer now.
 #[derive(Debug, Clone)]
@@ -46,7 +27,7 @@ pub enum Preview {
 
 impl Transfers {
     /// What remains of an account's limits. Errors as [`Transfers::create`] for the account.
-    pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<LimitsView, ServiceError> {
+    pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<Limits, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let agent = self.inside.looks.read_agent(&self.inside.chains, operator, &account).await?;
@@ -55,11 +36,13 @@ impl Transfers {
             Some(named) => Some(self.budget_limits(operator, named, now).await?),
             None => None,
         };
-        Ok(LimitsView {
+        Ok(Limits {
             account_id: id,
-            single_limit: amount(agent.policy.max_single_transfer),
-            daily: LimitUse::of_day(amount(agent.policy.max_daily_spend), &agent.window, now),
-            month: agent.month.map(|month| LimitUse::of_month(Some(month.cap), month, now)),
+            max_single_transfer: SingleLimit::of(amount(agent.policy.max_single_transfer)),
+            max_daily_spend: DailyLimit::of(amount(agent.policy.max_daily_spend), &agent.window, now),
+            max_30_day_spend: agent
+                .month
+                .map_or_else(MonthLimit::default, |month| MonthLimit::of(Some(month.cap), month, now)),
             budget,
         })
     }
@@ -70,20 +53,18 @@ impl Transfers {
         operator: &Operator,
         id: BudgetId,
         now: i64,
-    ) -> Result<BudgetLimits, ServiceError> {
+    ) -> Result<BudgetLimit, ServiceError> {
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budget(&operator.address, &id.0).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let closed = || {
-            let none = LimitUse { limit: Some(UsdcAmount::ZERO), used: UsdcAmount::ZERO, frees_at: None };
-            BudgetLimits { id, daily: none, month: LimitUse { limit: None, ..none } }
+        let (max_daily_spend, max_30_day_spend) = match found {
+            None => (DailyLimit::closed(), MonthLimit::closed()),
+            Some(budget) => {
+                let BudgetUse { max_daily_spend, max_30_day_spend } = BudgetView::of(&budget, now).limits;
+                (max_daily_spend, max_30_day_spend)
+            }
         };
-        let found = found.map(|budget| BudgetView::of(&budget, now));
-        Ok(found.map_or_else(closed, |view| BudgetLimits {
-            id: view.id,
-            daily: view.daily,
-            month: view.month,
-        }))
+        Ok(BudgetLimit { budget_id: id, max_daily_spend, max_30_day_spend })
     }
 
     /// Judges a transfer as if it were requested now; keeps and sends nothing.

@@ -9,10 +9,10 @@ pub use self::deliveries::{DeliveriesFilter, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::Inside;
-use crate::acting::{tell, tell_made};
+use crate::acting::tell_made;
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
-    AccountId, Before, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
+    AccountId, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
     Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp,
     UpdateWebhook, WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
@@ -148,7 +148,6 @@ impl Webhooks {
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
             let changed = change(&seen, &asked, url.clone(), self.inside.ambient.now())?;
-            tell(|told| told.before = Some(Before::Webhook(seen.clone())));
             match self.inside.store.webhooks.mark_webhook_changed(&seen, &changed).await {
                 Ok(()) => {
                     self.learn_balances(operator, &changed);

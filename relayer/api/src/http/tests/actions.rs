@@ -55,34 +55,6 @@ async fn key_that_made_its_changes_of_a_day_may_still_stop_tighten_and_revoke() 
     assert_eq!(relayer.send("POST", "/v1/halt", &relayer.key, None).await.status, 200);
 }
 
-#[tokio::test]
-async fn what_repeats_what_was_leaves_no_record() {
-    let relayer = Relayer::start().await;
-    let account = relayer.account().await;
-    let path = format!("/v1/accounts/{account}");
-    let hook = json!({ "url": "https://8.8.8.8/a", "events": ["transfer.settled"] });
-    let hook = relayer.post("/v1/webhooks", &hook).await;
-    let hook =
-        format!("/v1/webhooks/{}", hook.body["id"].as_str().unwrap_or_else(|| panic!("{}", hook.body)));
-    let recorded = relayer.recorded().await;
-    for (path, body) in [
-        (&path, json!({ "name": "agent" })),
-        (&path, json!({ "name": "agent", "tags": [] })),
-        (&hook, json!({ "url": "https://8.8.8.8/a" })),
-    ] {
-        assert_eq!(relayer.patch(path, &body).await.status, 200, "{body}");
-        assert_eq!(relayer.recorded().await, recorded, "{body}");
-    }
-    for (path, body) in [
-        (&path, json!({ "name": "agent", "tags": ["fleet"] })),
-        (&hook, json!({ "url": "https://8.8.8.8/b" })),
-    ] {
-        let before = relayer.recorded().await.len();
-        assert_eq!(relayer.patch(path, &body).await.status, 200, "{body}");
-        assert_eq!(relayer.recorded().await.len(), before + 1, "{body}");
-    }
-}
-
 /// Policy changes of an account whose process ended on the way, ten minutes ago.
 struct Interrupted {
     relayer: Relayer,

@@ -58,7 +58,7 @@ impl HttpExtensions for NoExtensions {}
 
 /// Returns an answered policy that is open except for `fields`.
 fn policy_with(fields: Value) -> Value {
-    let open = serde_json::to_value(PolicyFields::from(&SpendingPolicy::default()));
+    let open = serde_json::to_value(PolicyFields(SpendingPolicy::default()));
     let mut policy = open.expect("JSON");
     policy.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
     policy

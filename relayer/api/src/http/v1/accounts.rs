@@ -88,7 +88,7 @@ impl From<&SeenAccount> for LastSeenBody {
             halted: seen.halt.map(|halt| HaltBody::new(halt, None)),
             spent_24h_usdc: seen.spent.into(),
             budget_id: seen.budget,
-            policy: PolicyFields::from(&seen.policy),
+            policy: PolicyFields(seen.policy.clone()),
         }
     }
 }
@@ -107,7 +107,7 @@ impl From<AccountView> for AccountResponse {
             balance_as_of: as_of,
             status: status.into(),
             halted: halt.map(|halt| HaltBody::new(halt, halt_action)),
-            policy: policy.as_ref().map(PolicyFields::from),
+            policy: policy.map(PolicyFields),
             last_seen: seen.as_deref().map(LastSeenBody::from),
             metadata: account.metadata,
             tags: account.tags,

@@ -2,8 +2,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
@@ -13,56 +11,10 @@ use crate::web::body::JsonText;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
-use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, written};
-use purser_model::wire::{PolicyFields, WarningBody};
-use purser_model::{AccountId, BudgetId, Invalid, KeyId, Operator, PolicyUpdate, Timestamp};
-use purser_service::{PendingView, Policies, PolicyChange, PolicyView, ServiceError};
-
-/// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait, and `warnings`
-/// in the answer to a change.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AccountPolicy)]
-pub struct PolicyResponse {
-    account_id: AccountId,
-    #[serde(flatten)]
-    policy: PolicyFields,
-    /// Most that may leave in any 30 days; `null` for no limit. No grant goes past it. Neither this nor `budget_id` is part of a
-    /// version.
-    #[schema(required)]
-    max_30_day_spend: Option<UsdcLimit>,
-    /// The budget that the account pays through; `null` for none.
-    #[schema(required)]
-    budget_id: Option<BudgetId>,
-    /// Whether it pays by grants alone. Set by the admin's own commands.
-    by_grant_only: bool,
-    updated_at: Timestamp,
-    version: PolicyVersionNumber,
-    /// The policy that waits to take this one's place; `null` without one.
-    #[schema(required)]
-    pending: Option<PendingResponse>,
-    /// When the change takes effect, where it has to wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    effective_at: Option<Timestamp>,
-    /// By which transaction it was just put in force.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    tx_signature: Option<Signature>,
-    /// Of a change: the rules in it that can never match. They hold all the same. A pause alone is not looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_items = 8)]
-    warnings: Option<Vec<WarningBody>>,
-}
-
-/// A policy that waits.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PendingPolicy)]
-struct PendingResponse {
-    #[serde(flatten)]
-    policy: PolicyFields,
-    /// When it can take effect.
-    effective_at: Timestamp,
-}
+use purser_model::wire::PolicyFields;
+use purser_model::wire::schema::{changed, written};
+use purser_model::{AccountId, Invalid, KeyId, Operator, PolicyUpdate};
+use purser_service::{Policies, PolicyView, ServiceError};
 
 /// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
 pub enum PolicyBody {}
@@ -71,11 +23,11 @@ written! {
     PolicyBody = "PolicyChange": changed::<PolicyUpdate>(|body| {
         let read = [
             <PolicyFields as utoipa::PartialSchema>::schema(),
-            <PolicyResponse as utoipa::PartialSchema>::schema(),
+            <PolicyView as utoipa::PartialSchema>::schema(),
         ];
         let properties = read.iter().flat_map(properties_of);
         body.properties.extend(properties.filter(|(name, _)| READ_ONLY.contains(&name.as_str())));
-    }), like PolicyResponse;
+    }), like PolicyView;
 }
 
 /// The properties of an object, and of the objects that it is composed of.
@@ -87,56 +39,15 @@ fn properties_of(schema: &RefOr<Schema>) -> Vec<(String, RefOr<Schema>)> {
     }
 }
 
-impl From<PendingView> for PendingResponse {
-    fn from(view: PendingView) -> Self {
-        Self { policy: PolicyFields::from(&view.policy), effective_at: view.effective_at }
+/// 200: in force. 202: it waits. `ETag` is its version.
+fn answer(view: PolicyView) -> Response {
+    let status = if view.effective_at.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
+    let tag = HeaderValue::from_str(&format!("\"{}\"", view.version.0));
+    let mut response = (status, Json(view)).into_response();
+    if let Ok(tag) = tag {
+        response.headers_mut().insert(header::ETAG, tag);
     }
-}
-
-impl From<PolicyView> for PolicyResponse {
-    fn from(view: PolicyView) -> Self {
-        Self {
-            account_id: view.account_id,
-            policy: PolicyFields::from(&view.policy),
-            max_30_day_spend: view.bounds.max_30_day_spend.map(UsdcLimit),
-            budget_id: view.bounds.budget,
-            by_grant_only: view.bounds.by_grant_only,
-            updated_at: view.updated_at,
-            version: PolicyVersionNumber(view.version),
-            pending: view.pending.map(PendingResponse::from),
-            effective_at: None,
-            tx_signature: None,
-            warnings: None,
-        }
-    }
-}
-
-impl IntoResponse for PolicyResponse {
-    fn into_response(self) -> Response {
-        let tag = HeaderValue::from_str(&format!("\"{}\"", self.version.0));
-        let mut response = Json(self).into_response();
-        if let Ok(tag) = tag {
-            response.headers_mut().insert(header::ETAG, tag);
-        }
-        response
-    }
-}
-
-/// 200: in force. 202: it waits.
-fn answer(change: PolicyChange) -> Response {
-    match change {
-        PolicyChange::InForce { view, tx_signature } => {
-            let warnings = Some(WarningBody::all(&view.warnings));
-            let tx_signature = Some(tx_signature.into());
-            PolicyResponse { tx_signature, warnings, ..view.into() }.into_response()
-        }
-        PolicyChange::Waits(view) => {
-            let effective_at = view.pending.as_ref().map(|pending| pending.effective_at);
-            let warnings = Some(WarningBody::all(&view.warnings));
-            let waits = PolicyResponse { effective_at, warnings, ..view.into() };
-            (StatusCode::ACCEPTED, waits).into_response()
-        }
-    }
+    response
 }
 
 /// The change with the version that it is meant for, from the body or from `If-Match`; if both are given, they must agree. If the
@@ -156,7 +67,7 @@ async fn bound(
     if read_only.is_empty() {
         return Ok(PolicyUpdate { expected_version, ..update });
     }
-    let current = PolicyResponse::from(policies.get(operator, id).await?);
+    let current = policies.get(operator, id).await?;
     read_only.check(&current)?;
     // Bound to the version that was checked.
     Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version.0)), ..update })
@@ -206,7 +117,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
 #[utoipa::path(
     get, path = "/v1/accounts/{id}/policy", operation_id = "get_policy", tag = "Policies",
     params(Id<AccountId>),
-    responses((status = 200, body = PolicyResponse, description = "The policy.")),
+    responses((status = 200, body = PolicyView, description = "The policy.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
@@ -214,8 +125,8 @@ pub async fn get(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-) -> Result<PolicyResponse, ApiError> {
-    Ok(policies.get(&operator, account_id).await?.into())
+) -> Result<Response, ApiError> {
+    Ok(answer(policies.get(&operator, account_id).await?))
 }
 
 /// What a change can fail with, besides what every request can.
@@ -239,8 +150,8 @@ const CHANGE_ERRORS: [Code; 6] = [
     params(Id<AccountId>, IfMatch),
     request_body = PolicyBody,
     responses(
-        (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
-        (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
+        (status = 200, body = PolicyView, description = "The policy that is now in force."),
+        (status = 202, body = PolicyView, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
@@ -267,8 +178,8 @@ pub async fn put(
     params(Id<AccountId>, IfMatch),
     request_body = PolicyBody,
     responses(
-        (status = 200, body = PolicyResponse, description = "The policy that is now in force."),
-        (status = 202, body = PolicyResponse, description = "It loosens something and is pending: see `pending`."),
+        (status = 200, body = PolicyView, description = "The policy that is now in force."),
+        (status = 202, body = PolicyView, description = "It loosens something and is pending: see `pending`."),
     ),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
@@ -290,7 +201,7 @@ pub async fn patch(
 #[utoipa::path(
     delete, path = "/v1/accounts/{id}/policy/pending", operation_id = "drop_pending_policy", tag = "Policies",
     params(Id<AccountId>),
-    responses((status = 200, body = PolicyResponse, description = "The policy that stays in force.")),
+    responses((status = 200, body = PolicyView, description = "The policy that stays in force.")),
     security(("operator_key" = [])),
     extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!([
         Code::PolicyChanged, Code::SolanaUnavailable, Code::AuthorityRotated, Code::FeePayerEmpty,
@@ -301,6 +212,6 @@ pub async fn drop_pending(
     State(policies): State<Policies>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
-) -> Result<PolicyResponse, ApiError> {
-    Ok(policies.drop_pending(&operator, account_id).await?.into())
+) -> Result<Response, ApiError> {
+    Ok(answer(policies.drop_pending(&operator, account_id).await?))
 }

@@ -45,7 +45,7 @@ impl From<PolicyVersion> for PolicyVersionResponse {
             key_id,
             reason: reason.flatten(),
             action_id: version.action_id,
-            policy: version.policy.as_ref().map(PolicyFields::from),
+            policy: version.policy.map(PolicyFields),
         }
     }
 }

@@ -98,7 +98,7 @@ impl Event {
     ) -> Self {
         let version = |version: u64, policy: Option<&SpendingPolicy>| VersionData {
             version: PolicyVersionNumber(version),
-            policy: policy.map(PolicyFields::from),
+            policy: policy.cloned().map(PolicyFields),
         };
         let data = ChangedData {
             account_id: set.account_id,
@@ -147,7 +147,7 @@ impl Event {
     ) -> Self {
         let data = PendingData {
             account_id: pending.account_id,
-            policy: policy.into(),
+            policy: PolicyFields(policy.clone()),
             effective_at,
             signer: *signer,
         };
@@ -166,7 +166,7 @@ impl Event {
         let tx_signature = tx_signature.map(Signature::from);
         let data = AppliedData {
             account_id,
-            policy: policy.into(),
+            policy: PolicyFields(policy.clone()),
             version: PolicyVersionNumber(version),
             tx_signature,
         };

@@ -22,7 +22,6 @@ pub(super) fn action(fixture: &Fixture, name: &str, object: &str, seconds: i64) 
         address: Some("2001:db8::1".parse().expect("an address")),
         object_id: object.parse().ok(),
         made_id: None,
-        before: None,
         after: None,
         tx_signature: None,
         request_id: None,
@@ -215,7 +214,6 @@ async fn how_an_action_ended_is_announced_once_as_it_is_listed() {
     actions.delete_action(&refused).await.expect("deleted");
     actions.mark_action_ended(&refused, at(1)).await.expect("nothing to write");
     let mut done = action(&fixture, "update_policy", "acct_1", 2);
-    done.before = serde_json::value::to_raw_value(&[5]).ok();
     done.tx_signature = Some("signature".to_owned());
     actions.insert_action(&done).await.expect("inserted");
     assert!(announced(&fixture).await.is_empty(), "neither what was refused nor what runs");
