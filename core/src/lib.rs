@@ -1,7 +1,7 @@
-//! The money path and nothing else: what a transfer is, what its idempotency key allows, how it is paid once whatever happens
+//! The payment engine and nothing else: what a transfer is, what its idempotency key allows, how it is paid once whatever happens
 //! meanwhile, and what a payment on the chain makes of it.
 //!
-//! Its values are parsed once and trusted afterwards; [`MoneyPath`] carries transfers out. What it needs of the world it gets as
+//! Its values are parsed once and trusted afterwards; [`PaymentEngine`] carries transfers out. What it needs of the world it gets as
 //! arguments ([`Ledger`], [`Chain`], [`Clock`], [`Observer`], [`Tasks`]): nothing here knows a database, a node, HTTP or who asked.
 
 /// The target of step spans. The log leaves them out, so that a line logged within a step names the request.
@@ -29,6 +29,7 @@ mod chain;
 mod chain_wins;
 mod claim;
 pub mod crash_point;
+mod engine;
 mod failure;
 mod halt;
 mod idempotency;
@@ -38,7 +39,6 @@ mod memo;
 mod network;
 mod new_transfer;
 mod outside;
-mod path;
 mod recipient;
 mod rejection;
 #[cfg(feature = "schema")]
@@ -57,6 +57,10 @@ pub use chain::{
 };
 pub use chain_wins::{Contradiction, PaymentMade, PaymentMeans, happened_at};
 pub use claim::{Claim, Reuse, UsedKey};
+pub use engine::{
+    Decision, Ended, HandOver, Order, Payment, PaymentEngine, PaymentError, PaymentTask, PendingLimits,
+    PendingPlace, Rejected, Started, decide,
+};
 pub use failure::{Failure, FailureCode, TOKEN_ACCOUNT_RENT_LAMPORTS};
 pub use halt::{Halt, HaltScope, HaltedBy};
 pub use idempotency::{
@@ -74,10 +78,6 @@ pub use new_transfer::{
 };
 pub use outside::{
     Chain, Clock, GivesBack, Ledger, LedgerError, Observer, Outside, Room, Signer, Tasks, Work, agreed_now,
-};
-pub use path::{
-    Carrier, Decision, Ended, HandOver, MoneyPath, Order, Payment, PaymentError, PendingLimits, PendingPlace,
-    Rejected, Started, decide,
 };
 pub use purser_policy::{Limit, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};

@@ -1,4 +1,4 @@
-//! What the money path needs of the world, as arguments: who keeps records, who knows the chain, what time it is, and who is told.
+//! What the payment engine needs of the world, as arguments: who keeps records, who knows the chain, what time it is, and who is told.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -257,7 +257,7 @@ pub trait Tasks: Send + Sync + 'static {
     fn start(&self, work: Work);
 }
 
-/// Everything that the money path needs of the world.
+/// Everything that the payment engine needs of the world.
 #[derive(Clone)]
 pub struct Outside {
     pub ledger: Arc<dyn Ledger>,

@@ -1,4 +1,4 @@
-//! Values as JSON, with their OpenAPI schemas, for crates that answer with them. The feature `schema` turns it on; the money path
+//! Values as JSON, with their OpenAPI schemas, for crates that answer with them. The feature `schema` turns it on; the payment engine
 //! does without.
 
 use std::fmt::Display;

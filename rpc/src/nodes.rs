@@ -155,7 +155,7 @@ impl Nodes {
 
     /// Sends to the healthiest node, and to all of them if it does not accept at once. Returns the node, if it alone accepted.
     pub async fn send(&self, params: &Value) -> Result<Option<usize>, CallError> {
-        let mut waiting = self.by_hearing().into_iter();
+        let mut waiting = self.by_send_reliability().into_iter();
         let Some(first) = waiting.next() else { return Err(CallError::Node(NodeFault::Unreachable)) };
         let number = first.number;
         let (results, mut answers) = mpsc::unbounded_channel();
@@ -173,7 +173,7 @@ impl Nodes {
     /// Sends to every node: the one that got the bytes first may have kept them to itself. Returns once one accepts.
     pub async fn send_to_all(&self, params: &Value) -> Result<(), CallError> {
         let (results, answers) = mpsc::unbounded_channel();
-        for node in self.by_hearing() {
+        for node in self.by_send_reliability() {
             // A node that does not answer the earlier ones gets no more.
             if let Ok(turn) = node.sends_to_all.clone().try_acquire_owned() {
                 self.begin_send(node, params, &results, Some(turn));
@@ -273,9 +273,9 @@ impl Nodes {
     }
 
     /// The same, with those last that do not forward what they are sent.
-    fn by_hearing(&self) -> Vec<Arc<Node>> {
+    fn by_send_reliability(&self) -> Vec<Arc<Node>> {
         let mut nodes = self.by_health();
-        nodes.sort_by_key(|node| node.health().is_deaf());
+        nodes.sort_by_key(|node| node.health().drops_transactions());
         nodes
     }
 }
@@ -404,7 +404,7 @@ impl Node {
             return;
         }
         // What was under way when it was found out says nothing new.
-        if health.is_deaf() {
+        if health.drops_transactions() {
             return;
         }
         health.unforwarded = health.unforwarded.saturating_add(1);
@@ -432,7 +432,7 @@ impl NodeHealth {
         self.rests_until.filter(|until| *until > Instant::now())
     }
 
-    fn is_deaf(&self) -> bool {
+    fn drops_transactions(&self) -> bool {
         self.deaf_until.is_some_and(|until| until > Instant::now())
     }
 }

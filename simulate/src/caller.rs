@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    Approval, AskedTransfer, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, MoneyPath, Order,
+    Approval, AskedTransfer, Duplicates, Ended, Fingerprint, IdempotencyKey, KeyId, Order, PaymentEngine,
     PaymentError, PendingLimits, Recipient, Started, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 use tokio::sync::oneshot;
@@ -74,9 +74,9 @@ async fn ask(
     let (name, database) = (relayer.process.name.clone(), relayer.database);
     world.tell(|| format!("caller of key-{number}: asks {name} for {amount}"));
     let (answered, answer) = oneshot::channel();
-    let path = relayer.path.clone();
+    let engine = relayer.engine.clone();
     relayer.tasks.run(async move {
-        let done = carry_out(&path, key(number), request(amount)).await;
+        let done = carry_out(&engine, key(number), request(amount)).await;
         let _ = answered.send(done);
     });
     let done = timeout(patience, answer).await.ok()?.ok()?;
@@ -91,13 +91,13 @@ async fn ask(
 }
 
 async fn carry_out(
-    path: &MoneyPath,
+    engine: &PaymentEngine,
     key: IdempotencyKey,
     request: TransferRequest,
 ) -> Result<Transfer, PaymentError> {
     let payer = payer();
     let deadline = Instant::now() + DEADLINE;
-    let started = match path.try_place(payer.operator_id, payer.account_id, &key, PENDING) {
+    let started = match engine.try_place(payer.operator_id, payer.account_id, &key, PENDING) {
         Some(place) => {
             let key_id = KeyId::from_bytes([7; 16]);
             // Each key is for another amount, so none looks like another.
@@ -105,12 +105,15 @@ async fn carry_out(
             let asked =
                 AskedTransfer { idempotency_key: key, request, duplicates, approval: Approval::Request };
             let order = Order { payer, key_id, asked, sent_by: None, deadline };
-            path.begin(order, place).await?
+            engine.begin(order, place).await?
         }
         None => {
             let fingerprint = Fingerprint::of(&request);
             let whose = (payer.network, payer.operator_id);
-            path.find_started(whose, &key, fingerprint, Approval::Request).await?.ok_or(PaymentError::Gone)?
+            engine
+                .find_started(whose, &key, fingerprint, Approval::Request)
+                .await?
+                .ok_or(PaymentError::Gone)?
         }
     };
     let (id, watch) = match started {
@@ -118,7 +121,7 @@ async fn carry_out(
         Started::Others(id) => (id, None),
         Started::Over(transfer) => return Ok(*transfer),
     };
-    let Ended { transfer, .. } = path.wait(payer.operator_id, id, watch, deadline).await?;
+    let Ended { transfer, .. } = engine.wait(payer.operator_id, id, watch, deadline).await?;
     Ok(transfer)
 }
 

@@ -1,4 +1,4 @@
-//! A database as the money path sees it: the ledger of one process.
+//! A database as the payment engine sees it: the ledger of one process.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Runs the money path in simulated worlds, one for each seed, and judges each by its true chain.
+//! Runs the payment engine in simulated worlds, one for each seed, and judges each by its true chain.
 
 mod caller;
 mod chain;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use clap::Parser;
 
-/// The money path in simulated worlds
+/// The payment engine in simulated worlds
 #[derive(Parser)]
 struct Args {
     /// How many worlds

@@ -224,7 +224,7 @@ impl Chain for SimChain {
         self.asks("send").await?;
         self.world.with(|state| {
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
-            if node.is_deaf || (!state.is_calm && state.rng.chance(20)) {
+            if node.drops_transactions || (!state.is_calm && state.rng.chance(20)) {
                 return;
             }
             let is_late = !state.is_calm && state.rng.chance(10);

@@ -1,4 +1,4 @@
-//! Relayers: each a process with the real money path in it, which dies and is started again.
+//! Relayers: each a process with the real payment engine in it, which dies and is started again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Chain, Clock, MoneyPath, Network, Observer, Outside, Payer, RefusalLimits, Timestamp, Transfer,
+    Chain, Clock, Network, Observer, Outside, Payer, PaymentEngine, RefusalLimits, Timestamp, Transfer,
     UsdcAmount,
 };
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ fn start(world: &Arc<World>, number: usize, life: u32, dies_after: Option<u64>) 
     let database = world.with(|state| number % state.databases.len());
     let tasks = SimTasks::default();
     let chain: Arc<dyn Chain> = Arc::new(SimChain::new(world.clone(), process.clone()));
-    let path = MoneyPath::new(Outside {
+    let engine = PaymentEngine::new(Outside {
         ledger: Arc::new(SimLedger { world: world.clone(), process: process.clone(), database }),
         chains: BTreeMap::from([(Network::Test, chain)]),
         clock: Arc::new(SimClock { world: world.clone(), relayer: number }),
@@ -98,8 +98,8 @@ fn start(world: &Arc<World>, number: usize, life: u32, dies_after: Option<u64>) 
         deadline: DEADLINE,
         refusals: RefusalLimits { per_account: 1_000, per_operator: 1_000 },
     });
-    let sweeping = path.clone();
+    let sweeping = engine.clone();
     tasks.run(async move { sweeping.sweep_until_stopped().await });
     tasks.run(index(world.clone(), process.clone(), number));
-    Relayer { path, process, tasks, database }
+    Relayer { engine, process, tasks, database }
 }

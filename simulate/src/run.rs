@@ -198,7 +198,7 @@ async fn amid_payments(world: &World) {
 /// All nodes swallow bytes until those have expired; and then none shows what lands.
 async fn swallow(world: &World) {
     for node in [
-        Node { is_deaf: true, ..Node::default() },
+        Node { drops_transactions: true, ..Node::default() },
         Node { denies: true, leaves_out: 1, ..Node::default() },
         Node::default(),
     ] {
@@ -291,7 +291,7 @@ fn lie(world: &World) {
             0 => Node { lag, ..Node::default() },
             1 => Node { clock: off, dates, ..Node::default() },
             2 => Node { height: state.rng.between(100, 2_100), ..Node::default() },
-            3 => Node { is_deaf: true, ..Node::default() },
+            3 => Node { drops_transactions: true, ..Node::default() },
             _ => Node { leaves_out: state.rng.between(1, 4), ..Node::default() },
         };
         state.nodes[number] = node;

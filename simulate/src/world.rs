@@ -1,10 +1,10 @@
-//! Everything outside the money path, under one lock, drawn from one seed.
+//! Everything outside the payment engine, under one lock, drawn from one seed.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_core::{FailureCode, Limit, MoneyPath, Timestamp, TransferId, UsdcAmount};
+use purser_core::{FailureCode, Limit, PaymentEngine, Timestamp, TransferId, UsdcAmount};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +27,7 @@ pub struct Node {
     /// How many blocks more than there are it claims.
     pub height: u64,
     /// It accepts bytes and forwards none.
-    pub is_deaf: bool,
+    pub drops_transactions: bool,
     /// It says of no transaction that it landed.
     pub denies: bool,
     /// It leaves out one in so many payments of a history; 0: none.
@@ -60,7 +60,7 @@ pub struct Answer {
 /// A running relayer.
 #[derive(Clone)]
 pub struct Relayer {
-    pub path: MoneyPath,
+    pub engine: PaymentEngine,
     pub process: Arc<Process>,
     pub tasks: SimTasks,
     pub database: usize,

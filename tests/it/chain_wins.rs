@@ -154,7 +154,7 @@ async fn a_fork_that_drops_a_payment_opens_its_transfer_again_until_it_is_paid()
 #[tokio::test]
 async fn a_deaf_node_stops_no_payments_beside_one_that_hears() {
     let scene = Scene::of(TestNetwork::shared().await, 2).await;
-    scene.nodes[0].lies().is_deaf(true);
+    scene.nodes[0].lies().drops_transactions(true);
     let (payee, _) = scene.operator.chain.new_payee().await;
     for _ in 0..6 {
         scene.agent.pays("1").to(&payee).await.is_settled();

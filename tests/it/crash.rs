@@ -31,7 +31,7 @@ async fn payments_are_made_exactly_once_while_nodes_lie_databases_are_put_back_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn payments_are_made_exactly_once_while_a_node_lies_about_its_height_and_another_is_deaf() {
+async fn payments_are_made_exactly_once_while_a_node_lies_about_its_height_and_another_drops_transactions() {
     let weights = Weights { height: 100, deaf: 100, ..Weights::NONE };
     runs_clean(Options { runs: 144, seed: 23, round: None, jobs: 2, weights }).await;
 }

@@ -58,7 +58,7 @@ enum Command {
     Idl(idl::Args),
     /// Let the relayer die at every step, and check by the chain that every payment was made exactly once
     Crash(crash::Args),
-    /// Carry out payments in simulated worlds with the real money path, and judge each by its true chain
+    /// Carry out payments in simulated worlds with the real payment engine, and judge each by its true chain
     Simulate(simulate::Args),
     /// Random transactions for the program and for an oracle of it, side by side; and mutants that this must catch
     Fuzz(fuzz::Args),

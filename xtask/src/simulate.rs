@@ -1,5 +1,5 @@
-//! `cargo xtask simulate`: the money path in simulated worlds, each drawn from a seed and judged by its true chain; and mistakes of
-//! the money path that this must catch.
+//! `cargo xtask simulate`: the payment engine in simulated worlds, each drawn from a seed and judged by its true chain; and mistakes of
+//! the payment engine that this must catch.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ pub struct Args {
     /// Worlds side by side
     #[arg(long, default_value_t = 2)]
     jobs: u64,
-    /// Put each known mistake into the money path and count by how many seeds it is caught
+    /// Put each known mistake into the payment engine and count by how many seeds it is caught
     #[arg(long)]
     mutants: bool,
     /// The mutants whose names have this in them

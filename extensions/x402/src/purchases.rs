@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use purser_model::{Invalid, OperatorId, Principal, TransferId, TransferRequest, TransferState, WebhookUrl};
 use purser_service::{
-    FetchPlace, Fetches, HandOvers, HandedOver, PaidOn, Reply, ServiceError, Services, Started, Tasks,
-    TransferAnswer, UnderKey, WhenSigned,
+    FetchPlace, Fetches, HandOvers, HandedOver, KeyState, PaidOn, Reply, ServiceError, Services, Started,
+    Tasks, TransferAnswer, WhenSigned,
 };
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout_at};
@@ -70,8 +70,8 @@ impl Purchases {
         let key = &purchase.idempotency_key;
         let opened = self.hand_overs.open(principal, purchase.from, key, purchase.fingerprint()).await?;
         let opening = match opened {
-            UnderKey::Earlier(started) => return self.again(principal, &purchase, started, deadline).await,
-            UnderKey::New(opening) => opening,
+            KeyState::Earlier(started) => return self.again(principal, &purchase, started, deadline).await,
+            KeyState::New(opening) => opening,
         };
         let network = self.hand_overs.network(principal)?;
         let asked = match &purchase.seller {

@@ -33,7 +33,7 @@ use purser_chain::{
 use purser_indexer::{Indexer, IndexerParts};
 use purser_model::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use purser_service::{
-    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, PendingLimits,
+    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter,
     RefusalLimits, Services, Setup, Tasks, WebhookParts,
 };
 use purser_store::{Store, StoreError};
@@ -156,7 +156,7 @@ impl App {
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             outgoing: outgoing.clone(),
-            looks: Looks::new(config.rate_limit.reads_per_second),
+            read_limiter: ReadLimiter::new(config.rate_limit.reads_per_second),
             keys_max: config.keys.per_operator_max.get(),
             cell: config.keys.cell.clone(),
             retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },

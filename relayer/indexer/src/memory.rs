@@ -144,18 +144,18 @@ impl Memory {
     }
 
     /// In how many cycles, this one included, the account was off by this amount. Several looks within a cycle count once.
-    pub fn puzzle(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
+    pub fn record_mismatch(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
         let anew = UnexplainedDifference { micros, cycles: 1, last_cycle: cycle };
-        let puzzle = match state.differences.remove(&account) {
+        let record_mismatch = match state.differences.remove(&account) {
             Some(known) if known.micros == micros && known.last_cycle == cycle => known,
             Some(known) if known.micros == micros => {
                 UnexplainedDifference { cycles: known.cycles.saturating_add(1), ..anew }
             }
             Some(_) | None => anew,
         };
-        let cycles = puzzle.cycles;
-        state.differences.insert(account, puzzle);
+        let cycles = record_mismatch.cycles;
+        state.differences.insert(account, record_mismatch);
         cycles
     }
 
@@ -190,9 +190,12 @@ mod tests {
         let memory = Memory::default();
         let account = AccountId::from_bytes([1; 16]);
         let looks = [(5, 1), (5, 1), (5, 2), (5, 2), (6, 2), (6, 3)];
-        assert_eq!(looks.map(|(micros, cycle)| memory.puzzle(account, micros, cycle)), [1, 1, 2, 2, 1, 2]);
+        assert_eq!(
+            looks.map(|(micros, cycle)| memory.record_mismatch(account, micros, cycle)),
+            [1, 1, 2, 2, 1, 2]
+        );
         memory.solved(account);
-        assert_eq!(memory.puzzle(account, 6, 4), 1);
+        assert_eq!(memory.record_mismatch(account, 6, 4), 1);
     }
 
     #[test]

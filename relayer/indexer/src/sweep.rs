@@ -116,7 +116,7 @@ impl Indexer {
             return Ok(difference);
         }
         let cycle = self.cycles.load(Ordering::Relaxed);
-        if self.memory.puzzle(sight.account, difference, cycle) < CYCLES_BEFORE_DOUBT {
+        if self.memory.record_mismatch(sight.account, difference, cycle) < CYCLES_BEFORE_DOUBT {
             return Ok(difference);
         }
         if self.walk_all(sight.token_account, whose).await? == Walked::PartOfTheWay {

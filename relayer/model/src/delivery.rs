@@ -14,7 +14,7 @@ pub const RETRY_DELAYS: [Duration; 4] = [
 
 words! {
     /// Why a webhook gets no deliveries at all.
-    pub enum Hindrance = "Hindrance": "Why nothing is delivered to a webhook." {
+    pub enum BlockedBy = "Hindrance": "Why nothing is delivered to a webhook." {
         /// The service has no key to seal webhook secrets with.
         NoSealingKey = "sealing_key_missing",
         /// This webhook's secret was sealed with another key.

@@ -1,4 +1,4 @@
-//! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards. The words of the money path are
+//! Purser's vocabulary: pure values, parsed once at the edge and trusted afterwards. The words of the payment engine are
 //! `purser_core`'s. [`wire`] has the values as JSON. Never knows tokio, sqlx, axum or Solana types.
 //! Start at `account.rs` and `event.rs`: most of the rest is said of one of these.
 
@@ -68,7 +68,7 @@ pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
 pub use co_signature::{CO_SIGNATURES_MAX, CoSignature, CoSigned};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
 pub use delivery::{
-    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, Hindrance, RETRY_DELAYS, ReplayScope,
+    Attempt, AttemptOutcome, BlockedBy, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, ReplayScope,
     Unanswered,
 };
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};

@@ -12,7 +12,7 @@ use super::error::{Resource, ServiceError, from_chain};
 use super::last_seen::SeenAccount;
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use crate::Inside;
-use crate::acting::{tell, tell_made};
+use crate::audit_scope::{note, note_made};
 use crate::parts::finish;
 use crate::policies::Policies;
 use purser_base::crash_point::crash_point;
@@ -134,7 +134,7 @@ impl Accounts {
         };
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
-        tell_made(id);
+        note_made(id);
         if drawn.is_some()
             && let Some(account) = self.inside.store.accounts.find_account(operator.id, id).await?
         {
@@ -183,7 +183,7 @@ impl Accounts {
             }
         };
         if let AgentCreation::Created(confirmed) = &created {
-            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+            note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
         }
         crash_point!("account.created");
         self.inside.store.accounts.mark_account_ready(operator.id, id).await?;
@@ -267,8 +267,8 @@ impl Accounts {
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
         let as_of = self.inside.ambient.now();
         let (on_chain, agent, now) = tokio::try_join!(
-            self.inside.looks.read_operator(&self.inside.chains, operator),
-            self.inside.looks.read_agent(&self.inside.chains, operator, &account),
+            self.inside.read_limiter.read_operator(&self.inside.chains, operator),
+            self.inside.read_limiter.read_agent(&self.inside.chains, operator, &account),
             window_now(&self.inside.chains, &self.inside.ambient, operator)
         )?;
         let mut view = self.view((operator, on_chain.halted_by), account, agent, (as_of, now));
@@ -294,7 +294,8 @@ impl Accounts {
     /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
     pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<Balance, ServiceError> {
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        let agent = self.inside.looks.read_agent(&self.inside.chains, principal.operator(), &account).await?;
+        let agent =
+            self.inside.read_limiter.read_agent(&self.inside.chains, principal.operator(), &account).await?;
         Ok(Balance {
             account_id: account.id,
             balance_usdc: agent.balance.into(),

@@ -11,7 +11,7 @@ use futures::Stream;
 
 use super::{ExplorerUrl, ServiceError};
 use crate::Inside;
-use crate::acting::Acting;
+use crate::audit_scope::AuditScope;
 use crate::parts::finish;
 use purser_model::{
     Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
@@ -120,8 +120,8 @@ impl Actions {
 
     /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
     /// unknown.
-    pub async fn end(&self, mut action: Action, end: ActionEnd, acting: &Acting) {
-        let told = acting.told();
+    pub async fn end(&self, mut action: Action, end: ActionEnd, acting: &AuditScope) {
+        let told = acting.facts();
         let is_done = told.is_done() || end == ActionEnd::Done;
         action.object_id = told.object_id.or(action.object_id);
         action.made_id = told.made_id;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_core::{ApprovalEnd, ApprovalWanted, MoneyPath, Rejected};
+use purser_core::{ApprovalEnd, ApprovalWanted, PaymentEngine, Rejected};
 
 use super::error::{Forbidden, Resource, ServiceError, told};
 use super::reads::find_payer;
@@ -47,7 +47,7 @@ pub struct LinkedApproval {
 pub struct Approvals {
     inside: Arc<Inside>,
     views: TransferViews,
-    path: MoneyPath,
+    engine: PaymentEngine,
     links: Option<ApprovalLinks>,
     co_signatures: CoSignatures,
 }
@@ -56,11 +56,11 @@ impl Approvals {
     pub(super) fn new(
         inside: Arc<Inside>,
         views: TransferViews,
-        path: MoneyPath,
+        engine: PaymentEngine,
         co_signatures: CoSignatures,
         links: Option<ApprovalLinks>,
     ) -> Self {
-        Self { inside, views, path, links, co_signatures }
+        Self { inside, views, engine, links, co_signatures }
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.
@@ -120,7 +120,7 @@ impl Approvals {
         end: ApprovalEnd,
     ) -> Result<TransferView, ServiceError> {
         let transfer = self.find(principal, id).await?;
-        let ended = self.path.end_approval(transfer.operator_id, id, end).await;
+        let ended = self.engine.end_approval(transfer.operator_id, id, end).await;
         match ended.map_err(|error| told(&error))? {
             Rejected::Done(transfer) => self.views.one(*transfer).await,
             Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
@@ -131,7 +131,7 @@ impl Approvals {
     pub async fn linked(&self, token: &str) -> Result<LinkedApproval, ServiceError> {
         let named = self.links.as_ref().and_then(|links| links.read(token));
         let (operator_id, id) = named.ok_or(ServiceError::NotFound(Resource::Approval))?;
-        self.inside.looks.follow_link(id)?;
+        self.inside.read_limiter.follow_link(id)?;
         let gone = || ServiceError::NotFound(Resource::Approval);
         let transfer = self.inside.store.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
         let operator = self.inside.store.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
@@ -183,7 +183,7 @@ impl Approvals {
             }),
         };
         // In the operator's turn, as every read that its agents can cause.
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         self.co_signatures.prepare(transfer, &order).await
     }
 
@@ -204,8 +204,8 @@ impl Approvals {
         wanted: &ApprovalWanted,
     ) -> Result<Option<ApprovalAsked>, ServiceError> {
         let payer = payer(operator, account);
-        let carrier = self.path.carrier(payer)?;
-        let Ok(payee) = carrier.destination(&transfer.request.to).await? else { return Ok(None) };
+        let task = self.engine.task(payer)?;
+        let Ok(payee) = task.destination(&transfer.request.to).await? else { return Ok(None) };
         let terms = GrantTerms {
             operator: payer.operator,
             account: payer.addresses.agent,

@@ -12,7 +12,7 @@ use super::limits::{DailyLimit, MonthLimit};
 use super::reads::{addresses, read_operator, window_now};
 use super::turns::OneAtATime;
 use crate::Inside;
-use crate::acting::tell;
+use crate::audit_scope::note;
 use crate::many::ACCOUNTS_PER_READ;
 use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
@@ -162,7 +162,7 @@ impl Budgets {
     ) -> Result<Page<BudgetView>, ServiceError> {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let at = self.inside.ambient.now();
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budgets(&operator.address).await;
@@ -185,7 +185,7 @@ impl Budgets {
 
     /// NotFound: it is not there, or another operator's.
     pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let at = self.inside.ambient.now();
         let found = self.find(operator, id).await?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
@@ -201,7 +201,7 @@ impl Budgets {
         id: BudgetId,
         update: UpdateBudget,
     ) -> Result<BudgetComparison, ServiceError> {
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let before = self.find(operator, id).await?.caps();
         let after = changed(before, &update);
         let on_chain = read_operator(&self.inside.chains, operator).await?;
@@ -235,7 +235,7 @@ impl Budgets {
                     set => break set?,
                 }
             };
-            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+            note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
             drop(turn);
             let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
@@ -285,7 +285,7 @@ impl Budgets {
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let mut limits = Vec::new();
         for rows in rows.chunks(ACCOUNTS_PER_READ) {
-            self.inside.looks.take(operator.id).await?;
+            self.inside.read_limiter.take(operator.id).await?;
             let places: Vec<_> = rows.iter().map(addresses).collect();
             let read = chain.read_agents(&places).await;
             let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;

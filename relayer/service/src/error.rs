@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use purser_core::{ChainFault, LedgerError, PaymentError};
 
-use crate::acting::StopsOnly;
+use crate::audit_scope::StopsOnly;
 use purser_chain::ChainError;
 use purser_model::{
     Counterparties, Invalid, Network, NoTokenAccount, QuotaExceeded, Scopes, TransferId, TransferStatus,

@@ -37,7 +37,7 @@ impl Grants {
         let operator = principal.operator();
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let place = request.after.as_ref().map(|cursor| GrantPlace::parse(cursor.position())).transpose()?;
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_grants(&operator.address, &account.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
@@ -89,7 +89,7 @@ impl Grants {
         id: AccountId,
     ) -> Result<(Operator, Account), ServiceError> {
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        self.inside.looks.take_change(principal.operator_id()).await?;
+        self.inside.read_limiter.take_change(principal.operator_id()).await?;
         Ok((principal.operator().clone(), account))
     }
 }

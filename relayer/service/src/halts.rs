@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use super::error::{Resource, ServiceError};
+use super::pauses_and_halts::PausesAndHalts;
 use super::reads::{read_agent, read_operator};
-use super::stops::Stops;
 use crate::Inside;
-use crate::acting::{action_id, tell};
+use crate::audit_scope::{action_id, note};
 use crate::parts::finish;
 use purser_model::{Account, AccountId, Halted, HaltedBy, Operator, Stopped};
 
@@ -12,11 +12,11 @@ use purser_model::{Account, AccountId, Halted, HaltedBy, Operator, Stopped};
 #[derive(Clone)]
 pub struct Halts {
     inside: Arc<Inside>,
-    stops: Stops,
+    stops: PausesAndHalts,
 }
 
 impl Halts {
-    pub(super) fn new(inside: Arc<Inside>, stops: Stops) -> Self {
+    pub(super) fn new(inside: Arc<Inside>, stops: PausesAndHalts) -> Self {
         Self { inside, stops }
     }
 
@@ -37,7 +37,7 @@ impl Halts {
         finish(&self.inside.tasks, async move {
             let what = Stopped::Halted(account.as_ref().map(|account| account.id));
             let confirmed = this.stops.send(&operator, what).await?;
-            tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+            note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
             this.stops.note(&operator, what, &confirmed).await;
             // The halt stands even when this read fails; then we assume that we made it.
             let halted_by = match &account {

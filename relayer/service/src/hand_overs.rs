@@ -47,7 +47,7 @@ impl HandedOver {
 }
 
 /// What stands under a key.
-pub enum UnderKey {
+pub enum KeyState {
     Earlier(Started),
     /// Nothing: here is a place for it.
     New(Box<Opening>),
@@ -102,15 +102,15 @@ impl HandOvers {
         from: AccountId,
         key: &IdempotencyKey,
         fingerprint: Fingerprint,
-    ) -> Result<UnderKey, ServiceError> {
+    ) -> Result<KeyState, ServiceError> {
         let account = find_payer(&self.inside.store.accounts, principal, from).await?;
         let place = self.transfers.try_place(principal, from, key);
         if let Some(started) = self.transfers.find_started(principal, key, fingerprint, Approval::Off).await?
         {
-            return Ok(UnderKey::Earlier(started));
+            return Ok(KeyState::Earlier(started));
         }
         let place = place.ok_or(ServiceError::TooManyPending)?;
-        Ok(UnderKey::New(Box::new(Opening { account, place })))
+        Ok(KeyState::New(Box::new(Opening { account, place })))
     }
 
     /// Claims a transfer and starts it: decided, signed on the terms, stored, and followed to its end. A likely duplicate is not

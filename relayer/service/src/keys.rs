@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use crate::Inside;
-use crate::acting::{tell, tell_made};
+use crate::audit_scope::{note, note_made};
 use purser_model::{
     ApiKey, CellName, CreateKey, Cursor, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page,
     PageRequest, PlainKey, Principal, Scopes, Timestamp,
@@ -199,7 +199,7 @@ impl Keys {
         let NewKey { record, plain } = make_key(asked, (operator, holder), self.cell.as_ref(), &drawn, now)?;
         let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
-        tell_made(record.id);
+        note_made(record.id);
         match self.inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
             Err(StoreError::Full) => {
@@ -252,7 +252,7 @@ impl Keys {
         if !may {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        tell(|told| told.object_id = key_id.to_string().parse().ok());
+        note(|facts| facts.object_id = key_id.to_string().parse().ok());
         let revoked =
             self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.ambient.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)

@@ -5,11 +5,11 @@
 //! Start at `transfers/mod.rs`: it asks, hands the payment to `purser_core`, and answers.
 
 mod accounts;
-pub mod acting;
 mod actions;
 mod allowlist;
 mod approval_links;
 mod approvals;
+pub mod audit_scope;
 mod budgets;
 mod cleaning;
 mod co_signatures;
@@ -33,13 +33,13 @@ mod many;
 mod part;
 mod parts;
 mod passkeys;
+mod pauses_and_halts;
 mod planned;
 mod policies;
 mod reads;
 mod requests;
 mod sessions;
 mod signers;
-mod stops;
 mod streams;
 mod transfers;
 mod turns;
@@ -49,7 +49,7 @@ mod webhooks;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_core::{MoneyPath, Outside};
+use purser_core::{Outside, PaymentEngine};
 
 pub use self::accounts::{AccountView, Accounts, accounts_filter};
 pub use self::actions::{ActionEnd, Actions};
@@ -65,7 +65,7 @@ pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::{GrantOnChain, Grants, grants_filter};
 pub use self::halts::Halts;
-pub use self::hand_overs::{HandOvers, HandedOver, Opening, PaidOn, Reply, UnderKey, WhenSigned};
+pub use self::hand_overs::{HandOvers, HandedOver, KeyState, Opening, PaidOn, Reply, WhenSigned};
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
 pub use self::keys::{Keys, NewKey, keys_filter, make_key};
@@ -77,7 +77,7 @@ pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
 pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView, policy_versions_filter};
-pub use self::reads::Looks;
+pub use self::reads::ReadLimiter;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
@@ -88,12 +88,12 @@ pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::Ambient;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
-use self::acting::ActionSends;
+use self::audit_scope::ActionSends;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::last_seen::LastSeen;
-use self::stops::Stops;
+use self::pauses_and_halts::PausesAndHalts;
 use self::transfers::{TransferObserver, TransferViews};
 use self::watch::Watch;
 use purser_base::metrics::Metrics;
@@ -115,7 +115,7 @@ pub(crate) struct Inside {
     pub ambient: Ambient,
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
-    pub looks: Looks,
+    pub read_limiter: ReadLimiter,
     /// What reads of the chain last showed.
     pub last_seen: LastSeen,
     pub quotas: Quotas,
@@ -144,7 +144,7 @@ pub struct Setup {
     /// How many connections there may be to such servers and to receivers of webhooks.
     pub outgoing: Outgoing,
     /// Reads of the chain for who only looks at it.
-    pub looks: Looks,
+    pub read_limiter: ReadLimiter,
     /// How many unrevoked keys an operator may have.
     pub keys_max: u32,
     /// The cell named in new keys. `None`: keys name no cell.
@@ -160,7 +160,7 @@ pub struct Setup {
 pub struct Services {
     figures: Figures,
     cleaning: Cleaning,
-    stops: Stops,
+    stops: PausesAndHalts,
     watch: Watch,
     co_signatures: CoSignatures,
     pub tasks: Tasks,
@@ -191,19 +191,21 @@ pub struct Services {
 impl Services {
     /// No task runs yet; see [`Services::reconcile`].
     pub fn new(setup: Setup) -> Self {
-        let Setup { store, chains, tasks, ambient, looks, quotas, metrics, webhooks: hooks, .. } = setup;
+        let Setup { store, chains, tasks, ambient, read_limiter, quotas, metrics, webhooks: hooks, .. } =
+            setup;
         let last_seen = LastSeen::default();
-        let inside = Arc::new(Inside { store, chains, ambient, tasks, looks, last_seen, quotas, metrics });
+        let inside =
+            Arc::new(Inside { store, chains, ambient, tasks, read_limiter, last_seen, quotas, metrics });
         let of = || inside.clone();
         let recorder: Arc<dyn SendRecorder> = Arc::new(ActionSends::new(&inside.store, &inside.ambient));
         inside.chains.record_sends(&recorder);
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
         let keys = Keys::new(of(), setup.keys_max, setup.cell);
-        let (stops, co_signatures) = (Stops::new(of()), CoSignatures::new(of()));
+        let (stops, co_signatures) = (PausesAndHalts::new(of()), CoSignatures::new(of()));
         let policies = Policies::new(of(), stops.clone());
         let halts = Halts::new(of(), stops.clone());
-        let path = MoneyPath::new(Outside {
+        let engine = PaymentEngine::new(Outside {
             ledger: Arc::new(inside.store.transfers.clone()),
             chains: inside.chains.to_pay(),
             clock: Arc::new(inside.ambient.clone()),
@@ -215,14 +217,14 @@ impl Services {
         });
         let views = TransferViews::new(of(), setup.approval_links.clone());
         let transfers =
-            Transfers::new(of(), path.clone(), setup.transfer_deadline, setup.pending, views.clone());
+            Transfers::new(of(), engine.clone(), setup.transfer_deadline, setup.pending, views.clone());
         let (accounts, health) = (Accounts::new(of(), policies.clone()), Health::new(of(), signers.clone()));
         let watch = Watch::new(of(), health.clone(), signers.clone(), accounts.clone());
         Self {
             figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),
             cleaning: Cleaning::new(of(), setup.retention),
             many: Many::new(of(), policies.clone(), halts.clone()),
-            approvals: Approvals::new(of(), views, path, co_signatures.clone(), setup.approval_links),
+            approvals: Approvals::new(of(), views, engine, co_signatures.clone(), setup.approval_links),
             budgets: Budgets::new(of()),
             grants: Grants::new(of()),
             hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),

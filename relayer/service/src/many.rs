@@ -163,7 +163,7 @@ impl Many {
         }
         if in_turn {
             for _read in 0..=rows.len().div_ceil(ACCOUNTS_PER_READ) {
-                self.inside.looks.take_change(operator.id).await?;
+                self.inside.read_limiter.take_change(operator.id).await?;
             }
         }
         let on_chain = read_operator(&self.inside.chains, operator).await?;

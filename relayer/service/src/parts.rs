@@ -3,7 +3,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::ServiceError;
-use crate::acting::carried;
+use crate::audit_scope::carried;
 use purser_base::tasks::Tasks;
 use purser_chain::{Chain, SendRecorder};
 use purser_model::{Network, Timestamp};
@@ -49,7 +49,7 @@ impl Chains {
         Self(Arc::new(by_network))
     }
 
-    /// For the money path.
+    /// For the payment engine.
     pub(super) fn to_pay(&self) -> BTreeMap<Network, Arc<dyn purser_core::Chain>> {
         self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
     }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::Keys;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use crate::Inside;
-use crate::acting::{tell, tell_made};
+use crate::audit_scope::{note, note_made};
 use purser_model::{
     ApiKey, CEREMONY_MAX, Ceremony, Invalid, NAME_CHARS_MAX, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId,
     PasskeyUse, Principal, SealingKey, Timestamp, check_name,
@@ -114,7 +114,7 @@ impl Passkeys {
             created_at: now,
             used_at: None,
         };
-        tell_made(passkey.id);
+        note_made(passkey.id);
         match self.inside.store.sessions.insert_passkey(operator.id, &passkey, begun_at).await {
             Ok(()) => Ok(()),
             Err(StoreError::Full) => {
@@ -159,7 +159,7 @@ impl Passkeys {
         if !view.may_remove {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        tell(|told| told.object_id = id.to_string().parse().ok());
+        note(|facts| facts.object_id = id.to_string().parse().ok());
         self.inside.store.sessions.delete_passkey(view.key.id, id).await?.then_some(()).ok_or(missing)
     }
 

@@ -35,7 +35,7 @@ type KeyedLimiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock>;
 /// the same time is read once. Changes of policies and grants have a budget of their own, which no agent's reads use up. Payments,
 /// stops and pauses do not count, do not wait and share nothing.
 #[derive(Clone)]
-pub struct Looks {
+pub struct ReadLimiter {
     budget: Arc<KeyedLimiter<OperatorId>>,
     changes: Arc<KeyedLimiter<OperatorId>>,
     links: Arc<KeyedLimiter<TransferId>>,
@@ -44,7 +44,7 @@ pub struct Looks {
     views: Shared<(AccountId, Address, Option<Address>), ChainView>,
 }
 
-impl Looks {
+impl ReadLimiter {
     /// `per_second` reads a second, and as many at once.
     pub fn new(per_second: NonZeroU32) -> Self {
         let of_operators = || Arc::new(RateLimiter::dashmap(Quota::per_second(per_second)));
@@ -268,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn reads_of_one_operator_use_up_no_other_operators_budget() {
-        let budget = Looks::new(NonZeroU32::new(20).expect("positive"));
+        let budget = ReadLimiter::new(NonZeroU32::new(20).expect("positive"));
         let [greedy, other] = [1, 2].map(|number| OperatorId::from_bytes([number; 16]));
         let many = futures::future::join_all((0..1_000).map(|_| budget.take(greedy)));
         let (many, alone) = tokio::join!(many, timeout(READ_PATIENCE / 2, budget.take(other)));
@@ -280,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn reads_of_agents_use_up_no_change_and_one_link_is_followed_a_bounded_number_of_times() {
-        let budget = Looks::new(NonZeroU32::new(2).expect("positive"));
+        let budget = ReadLimiter::new(NonZeroU32::new(2).expect("positive"));
         let operator = OperatorId::from_bytes([1; 16]);
         let reads = futures::future::join_all((0..100).map(|_| budget.take(operator)));
         let (reads, change) = tokio::join!(reads, timeout(READ_PATIENCE / 2, budget.take_change(operator)));

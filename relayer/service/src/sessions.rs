@@ -10,7 +10,7 @@ use tracing::field::display;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::{Actions, Keys};
 use crate::Inside;
-use crate::acting::tell;
+use crate::audit_scope::note;
 use purser_model::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
@@ -110,14 +110,14 @@ impl Sessions {
         if !self.keys.is_own_or_made(caller, key.id).await? {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        tell(|told| told.object_id = id.to_string().parse().ok());
+        note(|facts| facts.object_id = id.to_string().parse().ok());
         self.inside.store.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
     }
 
     /// Ends all sessions of the caller's key but this one.
     pub async fn end_others(&self, caller: &Principal, own: &SessionToken) -> Result<(), ServiceError> {
         let key_id = caller.key_id();
-        tell(|told| told.object_id = key_id.to_string().parse().ok());
+        note(|facts| facts.object_id = key_id.to_string().parse().ok());
         Ok(self.inside.store.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
     }
 

@@ -46,10 +46,10 @@ mod ledgers;
 mod limits;
 mod look;
 mod marks;
-mod money_path;
 mod operators;
 mod parties;
 mod passkeys;
+mod payment_ledger;
 mod payments;
 mod pending_fetches;
 mod pending_policies;
@@ -193,7 +193,7 @@ roles! {
     Sessions sessions;
     /// Named requests and their answers.
     Requests requests;
-    /// Transfers: the money path's ledger, and lists.
+    /// Transfers: the payment engine's ledger, and lists.
     Transfers transfers;
     /// What the service signs for approvers, and pays.
     CoSignatures co_signatures;

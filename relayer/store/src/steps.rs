@@ -1,4 +1,4 @@
-//! Steps of transfers by name, for tests: the money path takes each by `mark`.
+//! Steps of transfers by name, for tests: the payment engine takes each by `mark`.
 
 use purser_core::GivesBack;
 

@@ -111,7 +111,7 @@ impl Storm<'_> {
 
     fn keeps_transactions(&self, keeps: bool) {
         if let Some(lying) = self.hazards.deaf {
-            self.nodes[lying.node].lies().is_deaf(keeps);
+            self.nodes[lying.node].lies().drops_transactions(keeps);
         }
     }
 

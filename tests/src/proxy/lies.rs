@@ -60,7 +60,7 @@ struct State {
     height: Option<WrongHeight>,
     history: Option<(u64, WrongHistory)>,
     genesis_hash: Option<String>,
-    is_deaf: bool,
+    drops_transactions: bool,
 }
 
 impl Lies {
@@ -80,13 +80,13 @@ impl Lies {
     }
 
     /// From now on it accepts transactions and forwards none, or forwards them again.
-    pub fn is_deaf(&self, is_deaf: bool) {
-        lock(&self.0).is_deaf = is_deaf;
+    pub fn drops_transactions(&self, drops_transactions: bool) {
+        lock(&self.0).drops_transactions = drops_transactions;
     }
 
     /// What a deaf node answers to a transaction.
     pub(super) fn keeps(&self, method: &str, call: &Value) -> Option<Vec<u8>> {
-        if method != "sendTransaction" || !lock(&self.0).is_deaf {
+        if method != "sendTransaction" || !lock(&self.0).drops_transactions {
             return None;
         }
         let passing = Passing::read(call["params"][0].as_str()?)?;

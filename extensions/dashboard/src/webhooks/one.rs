@@ -5,9 +5,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::{ApiError, Draw, shown_once};
 use purser_model::{
-    AttemptOutcome, Cursor, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId,
-    Hindrance, Invalid, PageLimit, PageRequest, ReplayScope, UpdateWebhook, Webhook, WebhookId,
-    WebhookStatus,
+    AttemptOutcome, BlockedBy, Cursor, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason,
+    EventId, Invalid, PageLimit, PageRequest, ReplayScope, UpdateWebhook, Webhook, WebhookId, WebhookStatus,
 };
 use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services};
 
@@ -31,7 +30,7 @@ struct WebhookPage {
     has_undelivered: bool,
     deliveries: Vec<Delivery>,
     status: Option<DeliveryStatus>,
-    hindrance: Option<Hindrance>,
+    blocked_by: Option<BlockedBy>,
     names: Names,
     next: Option<String>,
     form: Form,
@@ -83,7 +82,7 @@ async fn answer(
     let after =
         asked.given("cursor").map(|text| Cursor::parse(text, &filter.text(operator.id))).transpose()?;
     let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let (deliveries, hindrance) = services.webhooks.deliveries(operator, filter, request).await?;
+    let (deliveries, blocked_by) = services.webhooks.deliveries(operator, filter, request).await?;
     let mut shown = Shown::default();
     webhook.subscription.accounts().iter().for_each(|id| shown.account(*id));
     let names = shown.named(services, operator).await?;
@@ -94,7 +93,7 @@ async fn answer(
         webhook,
         deliveries: deliveries.items,
         status,
-        hindrance,
+        blocked_by,
         names,
         form,
         complaint,

@@ -21,7 +21,7 @@ use super::stops::TooSoon;
 use purser_base::crash_point::crash_point;
 use purser_model::wire::Fields;
 use purser_model::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
-use purser_service::acting::{Acting, stops_only};
+use purser_service::audit_scope::{AuditScope, stops_only};
 use purser_service::{ActionEnd, Actions, ServiceError, Unauthorized};
 
 /// How a request that changes something is recorded.
@@ -89,7 +89,7 @@ pub(super) async fn part_on_record<T>(
     };
     // What restricts the request restricts its parts.
     let acting = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
-    let done = acting.hear(work).await;
+    let done = acting.run(work).await;
     let end = match &done {
         Ok(_) => ActionEnd::Done,
         Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
@@ -102,12 +102,12 @@ pub(super) async fn part_on_record<T>(
 }
 
 /// Puts the action on record. A halt or a pause needs no record; nothing else is changed without one.
-async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<Acting, ServiceError> {
+async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<AuditScope, ServiceError> {
     match actions.begin(action, is_stop).await {
-        Ok(()) => Ok(Acting::on(action)),
+        Ok(()) => Ok(AuditScope::on(action)),
         Err(error) if is_stop => {
             tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
-            Ok(Acting::unrecorded())
+            Ok(AuditScope::unrecorded())
         }
         Err(error) => Err(error),
     }
@@ -117,7 +117,7 @@ async fn begin(
     actions: &Actions,
     act: &Act,
     request: Request,
-) -> Result<(Request, Action, Acting), ApiError> {
+) -> Result<(Request, Action, AuditScope), ApiError> {
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal =
@@ -148,7 +148,7 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
 
 async fn carry_out(
     actions: &Actions,
-    (action, acting): (Action, Acting),
+    (action, acting): (Action, AuditScope),
     is_of_form: bool,
     mut request: Request,
     next: Next,
@@ -157,7 +157,7 @@ async fn carry_out(
         request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
     }
     crash_point!("action.begun");
-    let answered = acting.hear(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    let answered = acting.run(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
     crash_point!("action.carried_out");
     let response = answered.unwrap_or_else(after_panic);
     actions.end(action, end_of(&response, is_of_form), &acting).await;

@@ -1,5 +1,5 @@
 //! Halts and pauses have a rate of their own: a flood under the same key must not hold up who stops it. A request that is let through
-//! for its halt or pause alone changes nothing else: `acting::StopsOnly`, which `Policies::change` obeys.
+//! for its halt or pause alone changes nothing else: `audit_scope::StopsOnly`, which `Policies::change` obeys.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::BODY_BYTES_MAX;
 use super::error::ApiError;
-use purser_service::acting::StopsOnly;
+use purser_service::audit_scope::StopsOnly;
 
 /// Marks a request that came too soon and passed as a halt or a pause: it may change nothing else.
 #[derive(Debug, Clone, Copy)]

@@ -23,7 +23,7 @@ use purser_model::{
     Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
     HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Tags, Timestamp,
 };
-use purser_service::{Ambient, Chains, Looks, Services, Setup, Tasks, WebhookParts};
+use purser_service::{Ambient, Chains, ReadLimiter, Services, Setup, Tasks, WebhookParts};
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
 
@@ -109,7 +109,7 @@ impl Scene {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            looks: Looks::new(NonZeroU32::new(1_000_000).expect("positive")),
+            read_limiter: ReadLimiter::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: purser_model::Retention::default(),

@@ -4,7 +4,7 @@
 
 use super::{Policies, ReadAccount};
 use crate::ServiceError;
-use crate::acting::tell;
+use crate::audit_scope::note;
 use crate::error::{Forbidden, from_chain};
 use purser_chain::{AccountBounds, AgentOnChain, ChainError, Confirmed};
 use purser_model::{Address, BudgetId, Invalid, Limit, Operator, PolicyUpdate};
@@ -35,7 +35,7 @@ impl Policies {
             }
             error => from_chain(operator.network, &error, false),
         })?;
-        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
         Ok(Some(confirmed))
     }
 

@@ -2,8 +2,8 @@
 
 use super::{Omitted, Policies, PolicyComparison, PolicyView, ReadAccount};
 use crate::ServiceError;
-use crate::acting::{stops_only, tell};
 use crate::allowlist::resolve;
+use crate::audit_scope::{note, stops_only};
 use crate::error::{after_writing, from_chain};
 use crate::parts::finish;
 use crate::reads::read_agent;
@@ -24,7 +24,7 @@ impl Policies {
         id: AccountId,
         update: &PolicyUpdate,
     ) -> Result<PolicyComparison, ServiceError> {
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
         let bounds_after = self.asked_bounds(operator, &current, update).await?;
@@ -57,7 +57,7 @@ impl Policies {
                 return Err(refusal);
             }
             if takes_turn && !update.pauses() {
-                this.inside.looks.take_change(operator.id).await?;
+                this.inside.read_limiter.take_change(operator.id).await?;
             }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
             let writer = this.writers.of(id);
@@ -71,7 +71,7 @@ impl Policies {
                     return Err(refusal);
                 }
                 if takes_turn && update.pauses() {
-                    this.inside.looks.take_change(operator.id).await?;
+                    this.inside.read_limiter.take_change(operator.id).await?;
                 }
                 // What was read within the turn need not be read again, unless a pause was written since.
                 let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
@@ -178,7 +178,7 @@ impl Policies {
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
         let written = chain.set_policy(on_chain, agent, &asked).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
-        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
         self.note_asking(operator, account.id, &confirmed.signature, asking).await;
         if agent.policy.paused && !asked.paused {
             self.inside.store.actions.delete_pauses(operator.id, account.id).await?;
@@ -214,7 +214,7 @@ impl Policies {
         let account = self.find(operator, id).await?;
         let what = Stopped::Paused(id);
         let confirmed = self.stops.send(operator, what).await?;
-        tell(|told| told.tx_signature = Some(confirmed.signature.clone()));
+        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
         self.stops.note(operator, what, &confirmed).await;
         self.note_asking(operator, id, &confirmed.signature, asking).await;
         self.inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;

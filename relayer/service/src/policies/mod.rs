@@ -15,8 +15,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::error::{Resource, ServiceError};
+use super::pauses_and_halts::PausesAndHalts;
 use super::reads::{read_agent, read_operator};
-use super::stops::Stops;
 use super::turns::OneAtATime;
 use crate::Inside;
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
@@ -111,18 +111,18 @@ impl ReadAccount {
 #[derive(Clone)]
 pub struct Policies {
     inside: Arc<Inside>,
-    stops: Stops,
+    stops: PausesAndHalts,
     writers: OneAtATime<AccountId>,
 }
 
 impl Policies {
-    pub(super) fn new(inside: Arc<Inside>, stops: Stops) -> Self {
+    pub(super) fn new(inside: Arc<Inside>, stops: PausesAndHalts) -> Self {
         Self { inside, stops, writers: OneAtATime::default() }
     }
 
     /// The policy in force, and the pending one. NotFound: the account. TooManyReads: the operator's turn does not come soon.
     pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
-        self.inside.looks.take(operator.id).await?;
+        self.inside.read_limiter.take(operator.id).await?;
         let current = self.read(operator, id).await?;
         let pending = self.pending(operator, &current).await?;
         Ok(PolicyView::new(id, &current.agent, pending))

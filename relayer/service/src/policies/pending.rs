@@ -146,7 +146,7 @@ impl Policies {
     pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
         let (this, operator) = (self.clone(), operator.clone());
         let work = async move {
-            this.inside.looks.take_change(operator.id).await?;
+            this.inside.read_limiter.take_change(operator.id).await?;
             let writer = this.writers.of(id);
             let _turn = writer.lock().await;
             let current = this.read(&operator, id).await?;

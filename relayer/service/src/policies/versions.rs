@@ -2,7 +2,7 @@
 
 use super::Policies;
 use crate::ServiceError;
-use crate::acting::action_id;
+use crate::audit_scope::action_id;
 use purser_model::{
     AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest, PolicyVersion,
 };

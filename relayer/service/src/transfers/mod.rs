@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{
-    AskedTransfer, Ended, HandOver, MoneyPath, Order, OtherSender, Payer, PaymentError, PendingLimits,
+    AskedTransfer, Ended, HandOver, Order, OtherSender, Payer, PaymentEngine, PaymentError, PendingLimits,
     PendingPlace, Started,
 };
 use tokio::time::Instant;
@@ -47,7 +47,7 @@ pub struct Transfers {
     inside: Arc<Inside>,
     transfer_deadline: Duration,
     pending: PendingLimits,
-    path: MoneyPath,
+    engine: PaymentEngine,
     views: TransferViews,
     /// Token accounts of payees, by operator and wallet.
     creating: OneAtATime<(OperatorId, Address)>,
@@ -56,12 +56,12 @@ pub struct Transfers {
 impl Transfers {
     pub(super) fn new(
         inside: Arc<Inside>,
-        path: MoneyPath,
+        engine: PaymentEngine,
         transfer_deadline: Duration,
         pending: PendingLimits,
         views: TransferViews,
     ) -> Self {
-        Self { inside, transfer_deadline, pending, path, views, creating: OneAtATime::default() }
+        Self { inside, transfer_deadline, pending, engine, views, creating: OneAtATime::default() }
     }
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
@@ -124,9 +124,9 @@ impl Transfers {
         let payer = payer(principal.operator(), &account);
         let key = asked.idempotency_key.clone();
         let order = Order { payer, key_id: principal.key_id(), asked, sent_by, deadline };
-        let path = self.path.clone();
+        let engine = self.engine.clone();
         // The claim and the start belong together, even when the client leaves.
-        let begun = finish(&self.inside.tasks, async move { Ok(path.begin(order, place).await) }).await?;
+        let begun = finish(&self.inside.tasks, async move { Ok(engine.begin(order, place).await) }).await?;
         self.started(principal, &key, begun).await
     }
 
@@ -145,7 +145,7 @@ impl Transfers {
                 return Ok(TransferAnswer { view, replayed: true, checks: None });
             }
         };
-        let ended = self.path.wait(principal.operator_id(), id, watch, deadline).await;
+        let ended = self.engine.wait(principal.operator_id(), id, watch, deadline).await;
         let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
         crash_point!("answer.before");
         Ok(TransferAnswer { view: self.views.one(transfer).await?, replayed, checks })
@@ -154,12 +154,12 @@ impl Transfers {
     /// One pass over the transfers that nobody carries.
     #[cfg(any(test, feature = "testing"))]
     pub(super) async fn sweep(&self) {
-        self.path.sweep().await.expect("swept");
+        self.engine.sweep().await.expect("swept");
     }
 
     /// How many keys have pending requests.
     pub fn pending(&self) -> usize {
-        self.path.pending()
+        self.engine.pending()
     }
 
     /// Sweeps open transfers at once, by timer and when woken, until the stop.
@@ -171,7 +171,7 @@ impl Transfers {
             {
                 tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
             }
-            this.path.sweep_until_stopped().await;
+            this.engine.sweep_until_stopped().await;
         });
     }
 
@@ -187,7 +187,7 @@ impl Transfers {
         account: AccountId,
         key: &IdempotencyKey,
     ) -> Option<PendingPlace> {
-        self.path.try_place(principal.operator_id(), account, key, self.pending)
+        self.engine.try_place(principal.operator_id(), account, key, self.pending)
     }
 
     /// The transfer that answers a request under this key. `None`: the request would be a new try, and needs a place.
@@ -199,7 +199,8 @@ impl Transfers {
         approval: Approval,
     ) -> Result<Option<Started>, ServiceError> {
         let operator = principal.operator();
-        let found = self.path.find_started((operator.network, operator.id), key, fingerprint, approval).await;
+        let found =
+            self.engine.find_started((operator.network, operator.id), key, fingerprint, approval).await;
         self.started(principal, key, found).await
     }
 
@@ -243,7 +244,7 @@ impl Transfers {
     }
 }
 
-/// As the money path names them.
+/// As the payment engine names them.
 pub(super) fn payer(operator: &Operator, account: &Account) -> Payer {
     Payer {
         network: operator.network,

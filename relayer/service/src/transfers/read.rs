@@ -30,7 +30,7 @@ impl Transfers {
     pub async fn limits(&self, principal: &Principal, id: AccountId) -> Result<Limits, ServiceError> {
         let operator = principal.operator();
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        let agent = self.inside.looks.read_agent(&self.inside.chains, operator, &account).await?;
+        let agent = self.inside.read_limiter.read_agent(&self.inside.chains, operator, &account).await?;
         let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
         let budget = match agent.bounds().budget {
             Some(named) => Some(self.budget_limits(operator, named, now).await?),
@@ -77,12 +77,12 @@ impl Transfers {
     ) -> Result<Preview, ServiceError> {
         let operator = principal.operator();
         let account = find_payer(&self.inside.store.accounts, principal, request.from).await?;
-        let carrier = self.path.carrier(payer(operator, &account))?;
-        let found = carrier.destination(&request.to).await?;
+        let task = self.engine.task(payer(operator, &account))?;
+        let found = task.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
-        let read = async { carrier.read(&payment).await.map_err(|fault| from_fault(&fault)) };
-        let view = self.inside.looks.read_view(&account, &payment, read).await?;
+        let read = async { task.read(&payment).await.map_err(|fault| from_fault(&fault)) };
+        let view = self.inside.read_limiter.read_view(&account, &payment, read).await?;
         let (decision, checks) = decide(&view, &payment, self.inside.ambient.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => Ok(Preview::Allowed(checks)),

@@ -133,7 +133,7 @@ impl Transfers {
         wallet: Address,
     ) -> Result<Lacks, ServiceError> {
         let AskedTransfer { idempotency_key, request, approval, .. } = asked;
-        let Ok(destination) = self.path.carrier(*payer)?.destination(&request.to).await? else {
+        let Ok(destination) = self.engine.task(*payer)?.destination(&request.to).await? else {
             return Ok(Lacks::Otherwise);
         };
         let tag = transfer_tag(&payer.operator, &payer.addresses.agent, idempotency_key);

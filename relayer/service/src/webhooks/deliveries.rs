@@ -4,7 +4,7 @@ use super::Webhooks;
 use crate::error::{Resource, ServiceError};
 use crate::parts::finish;
 use purser_model::{
-    Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Hindrance, Invalid, Operator, OperatorId, Page,
+    BlockedBy, Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page,
     PageRequest, ReplayScope, Timestamp, WebhookId, WebhookStatus,
 };
 use purser_store::StoreError;
@@ -41,9 +41,9 @@ impl Webhooks {
         operator: &Operator,
         filter: DeliveriesFilter,
         request: PageRequest,
-    ) -> Result<(Page<Delivery>, Option<Hindrance>), ServiceError> {
+    ) -> Result<(Page<Delivery>, Option<BlockedBy>), ServiceError> {
         let webhook = self.get(operator, filter.webhook_id).await?;
-        let hindrance = self.hindrance(webhook.id).await?;
+        let blocked_by = self.blocked_by(webhook.id).await?;
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         let rows_max = request.limit.get() + 1;
@@ -56,7 +56,7 @@ impl Webhooks {
         let bound = filter.text(operator.id);
         let page =
             Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string()));
-        Ok((page, hindrance))
+        Ok((page, blocked_by))
     }
 
     /// One delivery with every attempt. NotFound: the webhook, or the event was not for it.
@@ -92,13 +92,13 @@ impl Webhooks {
         Ok(self.inside.store.deliveries.count_unattempted(operator.id, webhook.id, at_most).await?)
     }
 
-    async fn hindrance(&self, id: WebhookId) -> Result<Option<Hindrance>, ServiceError> {
+    async fn blocked_by(&self, id: WebhookId) -> Result<Option<BlockedBy>, ServiceError> {
         let Some(sealing_key) = &self.parts.sealing_key else {
-            return Ok(Some(Hindrance::NoSealingKey));
+            return Ok(Some(BlockedBy::NoSealingKey));
         };
         let sealed = self.inside.store.webhooks.find_webhook_secrets(id).await?;
         let is_closed = sealed.is_some_and(|sealed| sealing_key.open(id, &sealed.current).is_err());
-        Ok(is_closed.then_some(Hindrance::OtherSealingKey))
+        Ok(is_closed.then_some(BlockedBy::OtherSealingKey))
     }
 
     /// Sends a `webhook.test` event to this webhook alone; with `drawn` from a request's name, repeating the call gives

@@ -9,7 +9,7 @@ pub use self::deliveries::{DeliveriesFilter, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::Inside;
-use crate::acting::tell_made;
+use crate::audit_scope::note_made;
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
     AccountId, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
@@ -100,7 +100,7 @@ impl Webhooks {
             updated_at: now,
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
-        tell_made(webhook.id);
+        note_made(webhook.id);
         match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
             Err(StoreError::Full) => {

@@ -45,8 +45,8 @@ use purser_model::{
     Quotas, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, Looks, NetworkParts, PendingLimits, RefusalLimits, Services,
-    Setup, Tasks, WebhookParts,
+    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits,
+    Services, Setup, Tasks, WebhookParts,
 };
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
@@ -186,7 +186,7 @@ impl Relayer {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            looks: Looks::new(reads_per_second),
+            read_limiter: ReadLimiter::new(reads_per_second),
             keys_max: 1_000,
             cell: None,
             retention: purser_model::Retention::of_days(1, 1, 1),

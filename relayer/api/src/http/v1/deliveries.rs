@@ -13,7 +13,7 @@ use crate::web::once::Draw;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::AnyEventType;
 use purser_model::{
-    Attempt, AttemptOutcome, Delivery, DeliveryState, DeliveryStatus, EventId, Hindrance, Invalid,
+    Attempt, AttemptOutcome, BlockedBy, Delivery, DeliveryState, DeliveryStatus, EventId, Invalid,
     ReplayScope, Timestamp, Unanswered, WebhookId,
 };
 use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Webhooks};
@@ -56,7 +56,7 @@ pub struct DeliveryResponse {
     undelivered_at: Option<Timestamp>,
     /// Why a pending one is not attempted.
     #[schema(required)]
-    blocked_by: Option<Hindrance>,
+    blocked_by: Option<BlockedBy>,
     created_at: Timestamp,
     /// Those of the last 30 days, the earliest first.
     #[schema(max_items = 100_000)]
@@ -81,7 +81,7 @@ impl From<(usize, Attempt)> for AttemptResponse {
 }
 
 impl DeliveryResponse {
-    fn new(delivery: Delivery, hindrance: Option<Hindrance>) -> Self {
+    fn new(delivery: Delivery, blocked_by: Option<BlockedBy>) -> Self {
         let is_pending = matches!(delivery.state, DeliveryState::Pending { .. });
         let (next_attempt_at, delivered_at, undelivered_at) = match delivery.state {
             DeliveryState::Pending { next_attempt_at, .. } => (Some(next_attempt_at), None, None),
@@ -95,7 +95,7 @@ impl DeliveryResponse {
             next_attempt_at,
             delivered_at,
             undelivered_at,
-            blocked_by: hindrance.filter(|_| is_pending),
+            blocked_by: blocked_by.filter(|_| is_pending),
             created_at: delivery.created_at,
             attempts: delivery.attempts.into_iter().enumerate().map(AttemptResponse::from).collect(),
         }
@@ -170,8 +170,8 @@ pub async fn list(
     let status = query.read("status")?;
     let filter = DeliveriesFilter { webhook_id, status };
     let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
-    let (page, hindrance) = webhooks.deliveries(&operator, filter, request).await?;
-    Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, hindrance)).into()))
+    let (page, blocked_by) = webhooks.deliveries(&operator, filter, request).await?;
+    Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, blocked_by)).into()))
 }
 
 /// Deliver events once more

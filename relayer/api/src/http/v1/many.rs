@@ -184,14 +184,14 @@ struct OneResponse {
 }
 
 /// How it came out for one account.
-struct CameOut {
+struct AccountResult {
     outcome: ManyOutcome,
     effective_at: Option<Timestamp>,
     tx_signature: Option<String>,
     error: Option<ServiceError>,
 }
 
-impl CameOut {
+impl AccountResult {
     const fn so(outcome: ManyOutcome) -> Self {
         Self { outcome, effective_at: None, tx_signature: None, error: None }
     }
@@ -221,13 +221,13 @@ impl CameOut {
     }
 }
 
-fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, CameOut)>) -> Response {
-    let count = |outcome| all.iter().filter(|(_, came_out)| came_out.outcome == outcome).count();
+fn answer(dry_run: bool, id: RequestId, all: Vec<(Compared, AccountResult)>) -> Response {
+    let count = |outcome| all.iter().filter(|(_, result)| result.outcome == outcome).count();
     let (applied, pending) = (count(ManyOutcome::Applied), count(ManyOutcome::Pending));
     let (unchanged, failed) = (count(ManyOutcome::Unchanged), count(ManyOutcome::Failed));
-    let one = |(compared, came_out): (Compared, CameOut)| {
+    let one = |(compared, result): (Compared, AccountResult)| {
         let Compared { planned, before, after } = compared;
-        let CameOut { outcome, effective_at, tx_signature, error } = came_out;
+        let AccountResult { outcome, effective_at, tx_signature, error } = result;
         OneResponse {
             account_id: planned.id,
             name: planned.name,
@@ -265,7 +265,7 @@ async fn carry_out(
     let compared = compare(&many, &operator, &selection, &asked.change, asked.dry_run).await?;
     let all = if asked.dry_run {
         let would = |compared: Compared| {
-            let would = CameOut::would(&compared.planned);
+            let would = AccountResult::would(&compared.planned);
             (compared, would)
         };
         compared.into_iter().map(would).collect()
@@ -273,7 +273,7 @@ async fn carry_out(
         let fields = asked.fields.as_ref();
         let of = (&operator, &on_record);
         let changed = change((&many, &actions), of, &asked.change, fields, compared).await;
-        changed.into_iter().map(|Changed { compared, done }| (compared, CameOut::did(done))).collect()
+        changed.into_iter().map(|Changed { compared, done }| (compared, AccountResult::did(done))).collect()
     };
     Ok(answer(asked.dry_run, id, all))
 }
@@ -373,7 +373,7 @@ mod tests {
                 will: Err(error.clone()),
                 warnings: Warning::ALL.to_vec(),
             };
-            (Compared { planned, before: shown(), after: shown() }, CameOut::failed(error))
+            (Compared { planned, before: shown(), after: shown() }, AccountResult::failed(error))
         };
         let answer = answer(false, RequestId::generate(), (0..SELECTED_MAX).map(refused).collect());
         let bytes = to_bytes(answer.into_body(), usize::MAX).await.expect("an answer").len();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, Step, Stepped};
+use super::task::{PaymentTask, Step, Stepped};
 use crate::crash_point;
 use crate::{
     Failure, FailureCode, GivesBack, LedgerError, Rejection, Settlement, Timestamp, Transfer, TransferState,
@@ -14,7 +14,7 @@ const TIME_PATIENCE: Duration = Duration::from_secs(1);
 /// How often a settlement asks for its block's time, a second apart. A node that lists a payment usually knows it.
 const TIME_QUESTIONS: u32 = 15;
 
-impl Carrier {
+impl PaymentTask {
     /// Final on the chain.
     pub(super) async fn settle(
         &self,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::iter::repeat;
 use std::time::Duration;
 
-use super::carrier::{Carrier, End, Step, Stepped, WasPaid, allowed_by};
 use super::decide::{Decision, Payment, decide, failing, invalid_recipient};
 use super::error::PaymentError;
-use super::{MoneyPath, Rejected};
+use super::task::{End, PaymentTask, Step, Stepped, WasPaid, allowed_by};
+use super::{PaymentEngine, Rejected};
 use crate::crash_point;
 use crate::{
     ApprovalEnd, ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, Network, OperatorId, Payer,
@@ -26,7 +26,7 @@ const LATEST: Duration = Duration::from_secs(60);
 /// How many transfers of one operator are read for by themselves in one pass of the sweeper; the others come in the next ones.
 const LOOKS_MAX: usize = 20;
 
-impl Carrier {
+impl PaymentTask {
     /// Whether a person may be asked about this refusal. Not for bytes that somebody else waits for.
     pub(super) fn may_ask(&self, transfer: &Transfer, rejection: &Rejection) -> bool {
         let is_new = matches!(transfer.state, TransferState::Claimed) && transfer.fee_payer.is_none();
@@ -128,7 +128,7 @@ fn void_for(wanted: &ApprovalWanted, view: &crate::ChainView) -> Option<String> 
     (!is_same).then(|| "The policy was changed while it waited for approval.".into())
 }
 
-impl MoneyPath {
+impl PaymentEngine {
     /// Takes up those of these transfers, which wait for a person, for which something was granted, paid, stopped or changed, or whose time is
     /// up. The others wait on.
     pub(super) async fn look_at(&self, network: Network, waiting: Vec<(Payer, Transfer)>) {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{Carrier, WasPaid};
 use super::error::PaymentError;
+use super::task::{PaymentTask, WasPaid};
 use crate::{ChainView, IDEMPOTENCY_SECONDS, Transfer};
 
 /// How long to wait before checking our records again.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
-impl Carrier {
+impl PaymentTask {
     /// Whether the account or our records show a payment with the transfer's tag.
     pub(super) async fn is_shown_paid(
         &self,

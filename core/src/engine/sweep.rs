@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::MoneyPath;
+use super::PaymentEngine;
 use super::error::PaymentError;
 use crate::crash_point;
 use crate::{Network, Payer, Transfer, TransferState};
@@ -14,7 +14,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const WAKE_DELAY: Duration = Duration::from_secs(1);
 const ROWS_MAX: u32 = 200;
 
-impl MoneyPath {
+impl PaymentEngine {
     /// Wakes the sweeper.
     pub fn wake(&self) {
         self.wake.notify_one();
@@ -90,8 +90,8 @@ impl MoneyPath {
         if !matches!(transfer.state, TransferState::PendingApproval(_)) {
             tracing::info!(transfer_id = %transfer.id, state = transfer.state.as_str(), "taking up an open transfer");
         }
-        let carrier = self.carrier(payer)?;
-        self.carry(pending, carrier, transfer);
+        let task = self.task(payer)?;
+        self.carry(pending, task, transfer);
         Ok(())
     }
 }

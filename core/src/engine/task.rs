@@ -24,7 +24,7 @@ const ROOMS_AT_ONCE: u32 = 10;
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Everything needed to carry out a transfer, and its progress.
-pub struct Carrier {
+pub struct PaymentTask {
     pub(super) outside: Outside,
     pub(super) chain: Arc<dyn Chain>,
     pub(super) payer: Payer,
@@ -90,7 +90,7 @@ pub(super) enum WasPaid {
 
 pub(super) type Stepped = Result<Step, PaymentError>;
 
-impl Carrier {
+impl PaymentTask {
     pub(super) fn new(outside: Outside, chain: Arc<dyn Chain>, payer: Payer) -> Self {
         Self {
             outside,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
-use crate::acting::action_id;
+use crate::audit_scope::action_id;
 use purser_chain::{Confirmed, SignatureStanding};
 use purser_model::{ActionOutcome, Operator, Stop, Stopped};
 
@@ -21,11 +21,11 @@ const GIVEN_UP_AFTER: Duration = Duration::from_secs(3_600);
 
 /// Sends pauses and halts, and follows them.
 #[derive(Clone)]
-pub(super) struct Stops {
+pub(super) struct PausesAndHalts {
     inside: Arc<Inside>,
 }
 
-impl Stops {
+impl PausesAndHalts {
     pub fn new(inside: Arc<Inside>) -> Self {
         Self { inside }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{Carrier, Step, Stepped};
+use super::task::{PaymentTask, Step, Stepped};
 use crate::crash_point;
 use crate::{Address, FailureCode, Transfer};
 
@@ -14,7 +14,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How often to ask the chain whether the bytes can still land.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
-impl Carrier {
+impl PaymentTask {
     /// From stored bytes to their payment, or until they can no longer land.
     pub(super) async fn hand_over(&mut self, transfer: Transfer) -> Stepped {
         let Some(signed) = transfer.state.signed().cloned() else { return Ok(Step::Left(transfer)) };

@@ -14,12 +14,12 @@ use purser_store::{Ambient, Store};
 
 tokio::task_local! {
     /// The record of the request that this task works for.
-    static ACTING: Acting;
+    static ACTING: AuditScope;
 }
 
 /// What was told so far.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct AuditFacts {
     /// What was changed, where the request's path does not say it.
     pub object_id: Option<ActionWord>,
     /// What was made.
@@ -28,7 +28,7 @@ pub struct Told {
     pub tx_signature: Option<String>,
 }
 
-impl Told {
+impl AuditFacts {
     /// Whether something was changed for certain.
     pub fn is_done(&self) -> bool {
         self.tx_signature.is_some()
@@ -46,14 +46,14 @@ pub enum StopsOnly {
 
 /// The record of one request.
 #[derive(Debug, Clone, Default)]
-pub struct Acting {
+pub struct AuditScope {
     /// `None`: it goes without its record.
     action: Option<(OperatorId, ActionId)>,
     stops_only: Option<StopsOnly>,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<AuditFacts>>,
 }
 
-impl Acting {
+impl AuditScope {
     /// On record as this action.
     pub fn on(action: &Action) -> Self {
         Self { action: Some((action.operator_id, action.id)), ..Self::default() }
@@ -70,18 +70,18 @@ impl Acting {
     }
 
     /// Runs work that tells this record.
-    pub async fn hear<T>(&self, work: impl Future<Output = T>) -> T {
+    pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
         ACTING.scope(self.clone(), work).await
     }
 
-    pub fn told(&self) -> Told {
+    pub fn facts(&self) -> AuditFacts {
         self.told.lock().clone()
     }
 }
 
 /// Tells the record of the request, if this is the work of one that is recorded.
-pub fn tell(what: impl FnOnce(&mut Told)) {
-    let heard = |acting: &Acting| what(&mut acting.told.lock());
+pub fn note(what: impl FnOnce(&mut AuditFacts)) {
+    let heard = |acting: &AuditScope| what(&mut acting.told.lock());
     // Work without a request has no record.
     let _ = ACTING.try_with(heard);
 }
@@ -133,8 +133,8 @@ pub fn stops_only() -> Option<StopsOnly> {
 }
 
 /// Tells what was made.
-pub fn tell_made(id: impl ToString) {
-    tell(|told| told.made_id = id.to_string().parse().ok());
+pub fn note_made(id: impl ToString) {
+    note(|facts| facts.made_id = id.to_string().parse().ok());
 }
 
 /// The work, telling what its starter tells.
@@ -153,14 +153,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_of_a_request_tells_its_record_and_no_other() {
-        let (one, other) = (Acting::default(), Acting::default());
+        let (one, other) = (AuditScope::default(), AuditScope::default());
         let telling = |id: &'static str| async move {
-            Tasks::default().start(carried(async move { tell_made(id) })).await.expect("told");
+            Tasks::default().start(carried(async move { note_made(id) })).await.expect("told");
         };
-        one.hear(telling("acct_1")).await;
-        other.hear(telling("acct_2")).await;
+        one.run(telling("acct_1")).await;
+        other.run(telling("acct_2")).await;
         telling("acct_3").await;
-        let made = [one, other].map(|acting| acting.told().made_id.map(|id| id.to_string()));
+        let made = [one, other].map(|acting| acting.facts().made_id.map(|id| id.to_string()));
         assert_eq!(made, [Some("acct_1".to_owned()), Some("acct_2".to_owned())]);
     }
 }

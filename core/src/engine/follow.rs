@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::carrier::{Carrier, End, Step, Stepped, WasPaid};
 use super::decide::{
     Decision, Payment, ROTATED, decide, frozen, full, insufficient, invalid_recipient,
     rejection_without_numbers,
 };
 use super::error::PaymentError;
+use super::task::{End, PaymentTask, Step, Stepped, WasPaid};
 use crate::crash_point;
 use crate::{
     Address, ChainView, Checks, FailureCode, GivesBack, Outcome, PaymentMade, Refusal, RejectionReason,
@@ -21,7 +21,7 @@ const EXPIRED_MAX: u32 = 2;
 /// How often a transfer may be signed in all, as what it names changes.
 const SIGNATURES_MAX: u32 = 10;
 
-impl Carrier {
+impl PaymentTask {
     /// From stored bytes to their outcome.
     pub(super) async fn follow(&mut self, mut transfer: Transfer) -> Stepped {
         let Some(signed) = transfer.state.signed().cloned() else { return Ok(Step::Left(transfer)) };

@@ -2,7 +2,6 @@
 //! whichever process holds its lease.
 
 mod approval;
-mod carrier;
 mod decide;
 mod error;
 mod follow;
@@ -11,6 +10,7 @@ mod paid;
 mod pending;
 mod record;
 mod sweep;
+mod task;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use tokio::time::Instant;
 use tracing::field::display;
 use tracing::{Instrument, Span};
 
-pub use self::carrier::{Carrier, HandOver};
 pub use self::decide::{Decision, Payment, decide};
 pub use self::error::PaymentError;
 pub use self::pending::{Ended, PendingLimits, PendingPlace, Watch};
 use self::pending::{PendingTransfer, PendingTransfers};
+pub use self::task::{HandOver, PaymentTask};
 use crate::crash_point;
 use crate::{
     AccountId, Approval, AskedTransfer, Chain, ChainFault, Claim, ClaimClock, Fingerprint, IdempotencyKey,
@@ -40,7 +40,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 /// Transfers of one process, from the request to their end. Every process on a ledger has one.
 #[derive(Clone)]
-pub struct MoneyPath {
+pub struct PaymentEngine {
     outside: Outside,
     pending: PendingTransfers,
     wake: Arc<Notify>,
@@ -74,7 +74,7 @@ pub enum Started {
     Over(Box<Transfer>),
 }
 
-impl MoneyPath {
+impl PaymentEngine {
     pub fn new(outside: Outside) -> Self {
         Self { outside, pending: PendingTransfers::default(), wake: Arc::default() }
     }
@@ -147,9 +147,9 @@ impl MoneyPath {
         if let Some(started) = self.find_started(whose, &idempotency_key, asked_for, approval).await? {
             return Ok(started);
         }
-        let mut carrier = self.carrier(payer)?;
-        carrier.hand_over = hand_over;
-        carrier.awaited_until = Some(deadline);
+        let mut task = self.task(payer)?;
+        task.hand_over = hand_over;
+        task.awaited_until = Some(deadline);
         let prepared = async {
             let now = self.outside.clock.now();
             let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &idempotency_key);
@@ -171,14 +171,14 @@ impl MoneyPath {
                 created_at: now,
                 updated_at: now,
             };
-            carrier.prepare(transfer).await
+            task.prepare(transfer).await
         };
         let prepared = tokio::time::timeout_at(deadline, prepared.instrument(step!("transfer.sign"))).await;
         let too_slow = |_| ChainFault::Unavailable("it was not signed in time".into());
         let (transfer, next) = prepared.map_err(too_slow)??;
         let mut new =
             NewTransfer { transfer, next, fingerprint, duplicates, refusals: self.outside.refusals };
-        let agreed = carrier.agreed_now().await;
+        let agreed = task.agreed_now().await;
         let now = self.outside.clock.now();
         let clock = ClaimClock { now, lease_expires_at: now.after(sweep::LEASE), agreed };
         crash_point!("claim.before");
@@ -208,7 +208,7 @@ impl MoneyPath {
                 // Watched from the beginning: it may end before anybody waits.
                 let watch = self.pending.watch(id);
                 if let Some(pending) = pending {
-                    self.carry(pending, carrier, transfer);
+                    self.carry(pending, task, transfer);
                 }
                 Started::Ours(id, watch)
             }
@@ -266,17 +266,17 @@ impl MoneyPath {
     }
 
     /// For one payment of this payer, or to look at what it would do.
-    pub fn carrier(&self, payer: Payer) -> Result<Carrier, PaymentError> {
+    pub fn task(&self, payer: Payer) -> Result<PaymentTask, PaymentError> {
         let chain = self.chain(payer.network)?.clone();
-        Ok(Carrier::new(self.outside.clone(), chain, payer))
+        Ok(PaymentTask::new(self.outside.clone(), chain, payer))
     }
 
     /// Works until the ending, in its own task, and notifies everybody who waits.
-    fn carry(&self, pending: PendingTransfer, carrier: Carrier, transfer: Transfer) {
+    fn carry(&self, pending: PendingTransfer, task: PaymentTask, transfer: Transfer) {
         let this = self.clone();
-        let (chain, payer) = (carrier.chain.clone(), carrier.payer);
+        let (chain, payer) = (task.chain.clone(), task.payer);
         self.outside.tasks.start(Box::pin(async move {
-            let ending = carrier.run(transfer).await;
+            let ending = task.run(transfer).await;
             match &ending {
                 Ok(Ended { transfer, .. }) => {
                     tracing::debug!(state = transfer.state.as_str(), "a transfer was carried out");

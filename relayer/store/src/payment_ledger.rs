@@ -1,4 +1,4 @@
-//! The database as the money path's ledger.
+//! The database as the payment engine's ledger.
 
 use async_trait::async_trait;
 use purser_core::{
