@@ -94,10 +94,22 @@ impl fmt::Display for NoTokenAccount {
 }
 
 /// An exhausted quota, with its number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuotaExceeded {
+    #[error("The operator has {0} accounts and may not have more.")]
     Accounts(u32),
+    #[error("The operator may have {0} allowlist entries in all of its accounts; these are too many.")]
     AllowlistEntries(u32),
+}
+
+impl QuotaExceeded {
+    /// What of the request exceeds it.
+    pub const fn param(self) -> &'static str {
+        match self {
+            Self::Accounts(_) => "body",
+            Self::AllowlistEntries(_) => "allowed_counterparties",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub use self::budgets::{
 };
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::denials::{DenialParts, Denials};
-pub use self::error::{Forbidden, RequestConflict, Resource, ServiceError, Unauthorized};
+pub use self::error::{Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::{GrantOnChain, Grants, grants_filter};

@@ -9,41 +9,53 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::BODY_BYTES_MAX;
 use super::code::Code;
 use super::request_id::RequestId;
 use purser_base::tasks::panic_message;
 use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{Message, RequestIdText};
 use purser_model::{
-    Approval, Checks, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, Transfer, TransferId,
-    TransferState, TransferStatus,
+    Approval, Checks, FailureCode, Invalid, RejectionReason, Timestamp, Transfer, TransferId, TransferState,
+    TransferStatus,
 };
-use purser_service::{
-    Forbidden, RequestConflict, Resource, STREAMS_PER_OPERATOR_MAX, ServiceError, Unauthorized,
-};
+use purser_service::{INTERNAL, Resource, ServiceError};
 
 /// An error before it has a body.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum ApiError {
-    Service(ServiceError),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     /// A transfer that was rejected, failed or refused by a seller, with its checks.
+    #[error("The transfer {} was not paid.", .0.id)]
     Transfer(Box<Unpaid>, Option<Checks>),
+    #[error("The body is over {BODY_BYTES_MAX} bytes.")]
     BodyTooLarge,
+    #[error("The body did not arrive in time.")]
     BodyTimeout,
+    #[error("Send the body as JSON with `Content-Type: application/json`.")]
     UnsupportedMediaType,
-    /// A `Content-Encoding`, which we do not read.
+    #[error("The body has a `Content-Encoding`. Send it as it is, without that header.")]
     EncodedBody,
+    #[error("There is no such path.")]
     RouteNotFound,
+    #[error("The path does not take this method; see the `Allow` header.")]
     MethodNotAllowed,
-    /// Too many requests under one key: seconds until the next is taken.
-    RateLimited {
-        retry_after_seconds: u64,
-    },
-    /// Too many unknown keys are being tried: this one was not looked up.
+    /// Seconds until the next is taken.
+    #[error("Too many requests under this key; see `Retry-After`.")]
+    RateLimited { retry_after_seconds: u64 },
+    /// Too many are being tried.
+    #[error("Too many requests with unknown keys; this key was not looked up. See `Retry-After`.")]
     TooManyUnknownKeys,
     /// What an extension refuses by itself, in its words.
+    #[error("{1}")]
     OfExtension(Code, Cow<'static, str>),
+    #[error(
+        "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer under the same \
+         idempotency key."
+    )]
     Timeout,
+    #[error("{INTERNAL}")]
     Panic,
 }
 
@@ -61,12 +73,6 @@ impl From<Transfer> for Unpaid {
     fn from(transfer: Transfer) -> Self {
         let Transfer { id, state, refusal, approval, .. } = transfer;
         Self { id, state, refusal, approval }
-    }
-}
-
-impl From<ServiceError> for ApiError {
-    fn from(error: ServiceError) -> Self {
-        Self::Service(error)
     }
 }
 
@@ -255,281 +261,70 @@ pub(crate) fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
 }
 
 fn body_of(error: ApiError) -> ErrorBody {
+    let message = error.to_string();
+    let body = |code| ErrorBody::new(code, message);
     match error {
         ApiError::Service(error) => service_body(error),
         ApiError::Transfer(transfer, checks) => unpaid_body(&transfer, checks),
-        ApiError::BodyTooLarge => ErrorBody::new(
-            Code::PayloadTooLarge,
-            format!("The body is over {} bytes.", super::BODY_BYTES_MAX),
-        ),
-        ApiError::BodyTimeout => ErrorBody::new(Code::RequestTimeout, "The body did not arrive in time."),
-        ApiError::EncodedBody => ErrorBody::new(
-            Code::UnsupportedMediaType,
-            "The body has a `Content-Encoding`. Send it as it is, without that header.",
-        ),
-        ApiError::UnsupportedMediaType => ErrorBody::new(
-            Code::UnsupportedMediaType,
-            "Send the body as JSON with `Content-Type: application/json`.",
-        ),
-        ApiError::RouteNotFound => ErrorBody::new(Code::NotFound, "There is no such path."),
-        ApiError::MethodNotAllowed => ErrorBody::new(
-            Code::MethodNotAllowed,
-            "The path does not take this method; see the `Allow` header.",
-        ),
-        ApiError::OfExtension(code, message) => ErrorBody::new(code, message),
-        ApiError::RateLimited { .. } => {
-            ErrorBody::new(Code::RateLimited, "Too many requests under this key; see `Retry-After`.")
-        }
-        ApiError::TooManyUnknownKeys => ErrorBody::new(
-            Code::RateLimited,
-            "Too many requests with unknown keys; this key was not looked up. See `Retry-After`.",
-        ),
-        ApiError::Timeout => ErrorBody::new(
-            Code::Timeout,
-            "The answer took too long. What was asked for may still be done; ask for its state, or repeat a transfer \
-             under the same idempotency key.",
-        ),
-        ApiError::Panic => ErrorBody::new(Code::InternalError, INTERNAL),
+        ApiError::BodyTooLarge => body(Code::PayloadTooLarge),
+        ApiError::BodyTimeout => body(Code::RequestTimeout),
+        ApiError::EncodedBody | ApiError::UnsupportedMediaType => body(Code::UnsupportedMediaType),
+        ApiError::RouteNotFound => body(Code::NotFound),
+        ApiError::MethodNotAllowed => body(Code::MethodNotAllowed),
+        ApiError::OfExtension(code, _) => body(code),
+        ApiError::RateLimited { .. } | ApiError::TooManyUnknownKeys => body(Code::RateLimited),
+        ApiError::Timeout => body(Code::Timeout),
+        ApiError::Panic => body(Code::InternalError),
     }
 }
-
-const INTERNAL: &str = "Something went wrong on our side; it has been logged under this request id.";
 
 fn service_body(error: ServiceError) -> ErrorBody {
+    let message = error.to_string();
+    let body = |code| ErrorBody::new(code, message.clone());
     match error {
-        ServiceError::Invalid(invalid) => {
-            ErrorBody::new(Code::InvalidRequest, invalid.to_string()).about(invalid.param())
-        }
-        ServiceError::Unauthorized(reason) => ErrorBody::new(
-            Code::Unauthorized,
-            match reason {
-                Unauthorized::MissingKey => "Send an API key as `Authorization: Bearer <API_KEY>`.",
-                Unauthorized::UnknownKey => "The API key is not valid.",
-                Unauthorized::KeyOfOtherCell => {
-                    "The API key is not valid here: by its beginning it belongs to another cell of the service."
-                }
-                Unauthorized::ExpiredKey => "The API key has expired.",
-                Unauthorized::RevokedKey => "The API key has been revoked.",
-            },
-        ),
-        ServiceError::Forbidden(reason) => ErrorBody::new(Code::Forbidden, forbidden(reason)),
-        ServiceError::NotFound(Resource::Payer) => {
-            ErrorBody::new(Code::NotFound, missing(Resource::Payer)).about("from")
-        }
-        ServiceError::NotFound(resource) => ErrorBody::new(Code::NotFound, missing(resource)),
+        ServiceError::Invalid(invalid) => body(Code::InvalidRequest).about(invalid.param()),
+        ServiceError::Unauthorized(_) => body(Code::Unauthorized),
+        ServiceError::Forbidden(_) => body(Code::Forbidden),
+        ServiceError::NotFound(Resource::Payer) => body(Code::NotFound).about("from"),
+        ServiceError::NotFound(_) => body(Code::NotFound),
         ServiceError::IdempotencyConflict(held) => {
-            let named = held.map_or(String::new(), |id| format!(", {id}"));
-            let body = ErrorBody::new(
-                Code::IdempotencyConflict,
-                format!(
-                    "The idempotency key was used within the last 24 hours for a transfer with other parameters{named}."
-                ),
-            );
-            ErrorBody { transfer_id: held, ..body }
+            ErrorBody { transfer_id: held, ..body(Code::IdempotencyConflict) }
         }
         ServiceError::LikelyDuplicate(earlier) => {
-            let body = ErrorBody::new(
-                Code::LikelyDuplicate,
-                format!(
-                    "This looks like {earlier}: the same payee, amount and memo under another idempotency key, in the last ten \
-                     minutes or still under way. Nothing was paid now. If both are meant, send it again with `duplicate_of` set to \
-                     that id."
-                ),
-            );
-            ErrorBody { transfer_id: Some(earlier), ..body }
+            ErrorBody { transfer_id: Some(earlier), ..body(Code::LikelyDuplicate) }
         }
-        ServiceError::TooManyPending => ErrorBody::new(
-            Code::TooManyPending,
-            "Too many transfers of this account or operator are pending; nothing was claimed. Send the same request again \
-             after `Retry-After`.",
-        ),
-        ServiceError::TooManyRefusals { .. } => ErrorBody::new(
-            Code::TooManyRefusals,
-            "This transfer would be refused, and this account or operator has had as many refusals in the last 24 \
-             hours as it may have; nothing was claimed. `POST /v1/transfers/preview` says why; what can be paid is \
-             still paid.",
-        ),
-        ServiceError::TooManyStreams => ErrorBody::new(
-            Code::RateLimited,
-            format!(
-                "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several \
-                 readers can share what one stream sends."
-            ),
-        ),
-        ServiceError::KeyOfOtherAccount => ErrorBody::new(
-            Code::IdempotencyConflict,
-            "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. \
-             Use one that no other account uses, such as one that begins with your account's id.",
-        ),
-        ServiceError::RequestConflict(conflict) => ErrorBody::new(
-            Code::IdempotencyConflict,
-            match conflict {
-                RequestConflict::OtherRequest => {
-                    "The idempotency key was used within the last 24 hours for another request: another path, or a body \
-                     that is not the same byte by byte. Use a new one."
-                }
-                RequestConflict::OtherApiKey => {
-                    "The idempotency key was used with another API key, and no other is answered: the answer shows a secret, \
-                     or is still to be made. Use that API key, or a new idempotency key."
-                }
-            },
-        ),
-        ServiceError::RequestRunning => ErrorBody::new(
-            Code::IdempotencyInProgress,
-            "A request under this idempotency key is being carried out. Send the same again after `Retry-After` to have its \
-             answer.",
-        ),
-        ServiceError::PolicyChanged => ErrorBody::new(
-            Code::PolicyChanged,
-            "The policy is at another version than this change was meant for; nothing was changed. Read the policy \
-                 again, and decide by what it says now.",
-        ),
-        ServiceError::ApprovalClosed(status) => ErrorBody {
-            status: Some(status),
-            ..ErrorBody::new(
-                Code::ApprovalClosed,
-                format!("The transfer does not wait for approval: it is `{status}`. Nothing was done."),
-            )
-        },
-        ServiceError::InvalidRecipient(message) => ErrorBody::new(Code::InvalidRecipient, message),
-        ServiceError::TooManyReads => ErrorBody::new(
-            Code::RateLimited,
-            "The operator's keys together ask for more reads of the chain than they may. Nothing was done. Send the same \
-             request again after `Retry-After`.",
-        ),
-        ServiceError::ChainUnavailable { retryable: true } => ErrorBody::new(
-            Code::SolanaUnavailable,
-            "Solana cannot be reached right now; nothing was done. Try again with backoff.",
-        ),
-        ServiceError::ChainUnavailable { retryable: false } => ErrorBody {
-            retryable: Some(false),
-            ..ErrorBody::new(
-                Code::SolanaUnavailable,
-                "Solana stopped answering before the result was known. Read the state before trying again.",
-            )
-        },
-        ServiceError::StoreUnavailable => ErrorBody::new(
-            Code::ServiceUnavailable,
-            "The service cannot reach its database right now. Send a transfer again under the same idempotency key; \
-                 read the state before anything else that writes is tried again.",
-        ),
-        ServiceError::AuthorityRotated => ErrorBody::new(
-            Code::AuthorityRotated,
-            "The operator's account no longer names the keys of this service; nothing was done. Try again once they agree.",
-        ),
-        ServiceError::FeePayerEmpty => ErrorBody::new(
-            Code::FeePayerEmpty,
-            "The service's wallet has too little SOL for this right now; nothing was done. Try again later.",
-        ),
-        ServiceError::SignerUnavailable => ErrorBody::new(
-            Code::SignerUnavailable,
-            "The service that keeps the signing key does not sign right now; nothing was done. Try again with backoff.",
-        ),
-        ServiceError::QuotaExceeded(exceeded) => {
-            let (param, message) = match exceeded {
-                QuotaExceeded::Accounts(most) => {
-                    ("body", format!("The operator has {most} accounts and may not have more."))
-                }
-                QuotaExceeded::AllowlistEntries(most) => (
-                    "allowed_counterparties",
-                    format!(
-                        "The operator may have {most} allowlist entries in all of its accounts; these are too many."
-                    ),
-                ),
-            };
-            ErrorBody::new(Code::QuotaExceeded, message).about(param)
+        ServiceError::KeyOfOtherAccount | ServiceError::RequestConflict(_) => body(Code::IdempotencyConflict),
+        ServiceError::RequestRunning => body(Code::IdempotencyInProgress),
+        ServiceError::TooManyPending => body(Code::TooManyPending),
+        ServiceError::TooManyRefusals { .. } => body(Code::TooManyRefusals),
+        ServiceError::TooManyStreams
+        | ServiceError::TooManyReads
+        | ServiceError::TooManyActions { .. }
+        | ServiceError::TooManyRequests { .. } => body(Code::RateLimited),
+        ServiceError::PolicyChanged => body(Code::PolicyChanged),
+        ServiceError::ApprovalClosed(status) => {
+            ErrorBody { status: Some(status), ..body(Code::ApprovalClosed) }
         }
-        ServiceError::NoTokenAccount(reason) => ErrorBody {
+        ServiceError::InvalidRecipient(_) => body(Code::InvalidRecipient),
+        ServiceError::NoTokenAccount(_) => ErrorBody {
             approvable: Some(false),
             rent_lamports: FailureCode::RecipientHasNoTokenAccount.rent_lamports(),
-            ..ErrorBody::new(Code::RecipientHasNoTokenAccount, reason.to_string())
+            ..body(Code::RecipientHasNoTokenAccount)
         },
-        ServiceError::NotConfigured => ErrorBody::new(
-            Code::NotConfigured,
-            "This service has no key for this: whoever operates it sets `webhooks.secret_key_file` for webhooks, \
-             `denials.keypair` for signed refusals.",
-        ),
-        ServiceError::Unrecorded => ErrorBody::new(
-            Code::ServiceUnavailable,
-            "The service cannot write the audit record right now and changes nothing without it. Send the change again later.",
-        ),
-        ServiceError::TooManyActions { most, .. } => ErrorBody::new(
-            Code::RateLimited,
-            format!(
-                "This key has made {most} changes in 24 hours, and may not make more. Nothing was done. Halts, pauses, \
-                 revocations and rejections stay possible."
-            ),
-        ),
-        ServiceError::TooManyRequests { .. } => ErrorBody::new(
-            Code::RateLimited,
-            "The key, or all keys of its operator, ask faster than they may. Send the same request again after `Retry-After`.",
-        ),
+        ServiceError::ChainUnavailable { retryable: true } => body(Code::SolanaUnavailable),
+        ServiceError::ChainUnavailable { retryable: false } => {
+            ErrorBody { retryable: Some(false), ..body(Code::SolanaUnavailable) }
+        }
+        ServiceError::StoreUnavailable | ServiceError::Unrecorded => body(Code::ServiceUnavailable),
+        ServiceError::AuthorityRotated => body(Code::AuthorityRotated),
+        ServiceError::FeePayerEmpty => body(Code::FeePayerEmpty),
+        ServiceError::SignerUnavailable => body(Code::SignerUnavailable),
+        ServiceError::QuotaExceeded(exceeded) => body(Code::QuotaExceeded).about(exceeded.param()),
+        ServiceError::NotConfigured => body(Code::NotConfigured),
         ServiceError::PauseHolds(cause) => {
-            let body = service_body(*cause);
-            let message = format!("The pause holds. The rest of the change failed: {}", body.message);
-            ErrorBody { message: message.into(), retryable: Some(false), ..body }
+            ErrorBody { message: message.into(), retryable: Some(false), ..service_body(*cause) }
         }
-        ServiceError::Internal => ErrorBody::new(Code::InternalError, INTERNAL),
-    }
-}
-
-fn forbidden(reason: Forbidden) -> Cow<'static, str> {
-    match reason {
-        Forbidden::OperatorKeyNeeded => "This needs an operator key; an agent key may not do it.".into(),
-        Forbidden::OtherAccount => "An agent key is good for its own account only.".into(),
-        Forbidden::OtherKey => {
-            "A key revokes itself and the keys that it made; with the scope `admin` agents' keys too. Another one is revoked on \
-             the service's own machine: `purser key revoke KEY_ID`."
-                .into()
-        }
-        Forbidden::ScopeNeeded(scopes) => {
-            let words: Vec<String> = scopes.list().map(|scope| format!("`{scope}`")).collect();
-            match words.as_slice() {
-                [] => "No key opens this.".into(),
-                [scope] => format!("This needs the scope {scope}, which this key does not have.").into(),
-                _ => format!(
-                    "This needs one of the scopes {}, of which this key has none.",
-                    words.join(", ")
-                )
-                .into(),
-            }
-        }
-        Forbidden::MoreThanItself(field) => {
-            format!("A key makes none that may do more than itself, and in `{field}` this one would.").into()
-        }
-        Forbidden::AdminNeeded => {
-            "The operator has a loosening delay, under which only its admin raises or lifts an account's cap for 30 days, or has it \
-             pay through another budget or none, with its own wallet. Nothing was changed."
-                .into()
-        }
-        Forbidden::Halted => {
-            "It is halted: what loosens something begins to wait after its operator's admin has resumed it. Nothing was changed."
-                .into()
-        }
-        Forbidden::OtherAddress(Some(address)) => {
-            format!("This key may be used from its `allowed_cidrs` only; the request came from {address}.").into()
-        }
-        Forbidden::OtherAddress(None) => {
-            "This key may be used from its `allowed_cidrs` only, and the address that the request came from is not known."
-                .into()
-        }
-    }
-}
-
-const fn missing(resource: Resource) -> &'static str {
-    match resource {
-        Resource::Account => "There is no such account.",
-        Resource::Payer => "There is no such account to pay from.",
-        Resource::Transfer => "There is no such transfer.",
-        Resource::Approval => "There is no such approval: nobody was asked about such a transfer.",
-        Resource::Key => "There is no such key.",
-        Resource::Event => "There is no such event.",
-        Resource::Webhook => "There is no such webhook.",
-        Resource::PendingPolicy => "No policy is pending for this account.",
-        Resource::Budget => "There is no such budget.",
-        Resource::Grant => "There is no such grant of this account.",
-        Resource::Session => "There is no such session, or it has ended.",
-        Resource::Passkey => "There is no such passkey, or its key has ended.",
+        ServiceError::Internal => body(Code::InternalError),
     }
 }
 
