@@ -3,7 +3,6 @@ use std::net::IpAddr;
 use purser_core::{ChainFault, LedgerError, PaymentError};
 
 use crate::audit_scope::StopsOnly;
-use crate::streams::STREAMS_PER_OPERATOR_MAX;
 use purser_chain::ChainError;
 use purser_model::{
     Counterparties, Invalid, Network, NoTokenAccount, QuotaExceeded, Scopes, TransferId, TransferStatus,
@@ -73,10 +72,10 @@ pub enum ServiceError {
     PauseHolds(Box<ServiceError>),
     /// The operator already has the maximum of open streams.
     #[error(
-        "The operator has {STREAMS_PER_OPERATOR_MAX} streams of events open, and may have no more. Close one: several readers can \
+        "The operator has {0} streams of events open, and may have no more. Close one: several readers can \
          share what one stream sends."
     )]
-    TooManyStreams,
+    TooManyStreams(usize),
     /// An agent used an idempotency key that belongs to another agent of its operator.
     #[error(
         "The idempotency key belongs to a transfer of another account: all accounts of an operator share its keys. Use one that no \

@@ -81,7 +81,7 @@ pub use self::reads::ReadLimiter;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
-pub use self::streams::{STREAMS_PER_OPERATOR_MAX, StreamFilter, Streamed, Streams};
+pub use self::streams::{StreamFilter, Streamed, Streams};
 pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks, webhooks_filter};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};

@@ -15,7 +15,7 @@ use purser_model::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId,
 use purser_store::{PLACED_AT_ONCE, PlacedEvent};
 
 /// Streams that one operator may have open per process.
-pub const STREAMS_PER_OPERATOR_MAX: usize = 10;
+const STREAMS_PER_OPERATOR_MAX: usize = 10;
 /// Events per read, and the most that are held in memory for a slow receiver.
 const READ_AT_ONCE: u32 = 100;
 /// Delay between a write of this process and the read, so that further events join the batch.
@@ -114,7 +114,8 @@ impl Streams {
         filter: StreamFilter,
         last: Option<&str>,
     ) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
-        let place = self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams)?;
+        let place =
+            self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams(STREAMS_PER_OPERATOR_MAX))?;
         if filter.types.contains(&EventType::LimitThreshold) {
             self.inside.store.events.watch_limits(operator.id, self.inside.ambient.now()).await?;
         }

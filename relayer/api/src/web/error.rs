@@ -297,7 +297,7 @@ fn service_body(error: ServiceError) -> ErrorBody {
         ServiceError::RequestRunning => body(Code::IdempotencyInProgress),
         ServiceError::TooManyPending => body(Code::TooManyPending),
         ServiceError::TooManyRefusals { .. } => body(Code::TooManyRefusals),
-        ServiceError::TooManyStreams
+        ServiceError::TooManyStreams(_)
         | ServiceError::TooManyReads
         | ServiceError::TooManyActions { .. }
         | ServiceError::TooManyRequests { .. } => body(Code::RateLimited),
