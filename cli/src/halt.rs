@@ -33,8 +33,8 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
         chain.record_sends(Arc::new(ActionSends::new(&store, &ambient)));
-        let acting = on_record.as_ref().map_or_else(|_| AuditScope::unrecorded(), AuditScope::on);
-        let confirmed = acting.run(chain.halt(&on_chain, None)).await?;
+        let scope = on_record.as_ref().map_or_else(|_| AuditScope::unrecorded(), AuditScope::on);
+        let confirmed = scope.run(chain.halt(&on_chain, None)).await?;
         // It is halted even if this read fails; then, as far as we know, by us.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);

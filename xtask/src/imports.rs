@@ -94,7 +94,8 @@ const WALLS: &[Wall] = &[
 ];
 
 /// The extensions stand on these alone.
-const OF_EXTENSIONS: &[&str] = &["purser-api", "purser-model", "purser-policy", "purser-service"];
+const OF_EXTENSIONS: &[&str] =
+    &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
 const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.

@@ -1,5 +1,5 @@
 //! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
-//! services beside this one tell what only they know: see `crate::acting`.
+//! services beside this one tell what only they know: see `crate::audit_scope`.
 
 mod open;
 
@@ -120,12 +120,12 @@ impl Actions {
 
     /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
     /// unknown.
-    pub async fn end(&self, mut action: Action, end: ActionEnd, acting: &AuditScope) {
-        let told = acting.facts();
-        let is_done = told.is_done() || end == ActionEnd::Done;
-        action.object_id = told.object_id.or(action.object_id);
-        action.made_id = told.made_id;
-        action.tx_signature = told.tx_signature;
+    pub async fn end(&self, mut action: Action, end: ActionEnd, scope: &AuditScope) {
+        let facts = scope.facts();
+        let is_done = facts.is_done() || end == ActionEnd::Done;
+        action.object_id = facts.object_id.or(action.object_id);
+        action.made_id = facts.made_id;
+        action.tx_signature = facts.tx_signature;
         if is_done {
             action.outcome = ActionOutcome::Done;
         }

@@ -1,4 +1,4 @@
-//! What the services tell of a change while they make it, for its record. A task that a request starts tells it if it is [`carried`].
+//! What the services note of a change while they make it, for its record. A task that a request starts notes it if it is [`carried`].
 
 use parking_lot::Mutex;
 use std::future::Future;
@@ -14,10 +14,10 @@ use purser_store::{Ambient, Store};
 
 tokio::task_local! {
     /// The record of the request that this task works for.
-    static ACTING: AuditScope;
+    static SCOPE: AuditScope;
 }
 
-/// What was told so far.
+/// What was noted so far.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFacts {
     /// What was changed, where the request's path does not say it.
@@ -50,7 +50,7 @@ pub struct AuditScope {
     /// `None`: it goes without its record.
     action: Option<(OperatorId, ActionId)>,
     stops_only: Option<StopsOnly>,
-    told: Arc<Mutex<AuditFacts>>,
+    facts: Arc<Mutex<AuditFacts>>,
 }
 
 impl AuditScope {
@@ -69,21 +69,21 @@ impl AuditScope {
         Self { stops_only: self.stops_only.or(reason), ..self }
     }
 
-    /// Runs work that tells this record.
+    /// Runs work that notes facts for this record.
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        ACTING.scope(self.clone(), work).await
+        SCOPE.scope(self.clone(), work).await
     }
 
     pub fn facts(&self) -> AuditFacts {
-        self.told.lock().clone()
+        self.facts.lock().clone()
     }
 }
 
-/// Tells the record of the request, if this is the work of one that is recorded.
+/// Notes a fact for the record of the request, if this is the work of one that is recorded.
 pub fn note(what: impl FnOnce(&mut AuditFacts)) {
-    let heard = |acting: &AuditScope| what(&mut acting.told.lock());
+    let noting = |scope: &AuditScope| what(&mut scope.facts.lock());
     // Work without a request has no record.
-    let _ = ACTING.try_with(heard);
+    let _ = SCOPE.try_with(noting);
 }
 
 /// Records transactions as those of the action that sends them. Work without an action, such as a worker's, leaves no record.
@@ -124,23 +124,23 @@ pub fn action_id() -> Option<ActionId> {
 }
 
 fn action() -> Option<(OperatorId, ActionId)> {
-    ACTING.try_with(|acting| acting.action).ok().flatten()
+    SCOPE.try_with(|scope| scope.action).ok().flatten()
 }
 
 /// Why the request that this is the work of may only halt or pause. `None`: it may change anything.
 pub fn stops_only() -> Option<StopsOnly> {
-    ACTING.try_with(|acting| acting.stops_only).ok().flatten()
+    SCOPE.try_with(|scope| scope.stops_only).ok().flatten()
 }
 
-/// Tells what was made.
+/// Notes what was made.
 pub fn note_made(id: impl ToString) {
     note(|facts| facts.made_id = id.to_string().parse().ok());
 }
 
-/// The work, telling what its starter tells.
+/// The work, noting facts for the record of its starter.
 pub fn carried<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
-    match ACTING.try_with(Clone::clone) {
-        Ok(acting) => Either::Left(ACTING.scope(acting, work)),
+    match SCOPE.try_with(Clone::clone) {
+        Ok(scope) => Either::Left(SCOPE.scope(scope, work)),
         Err(_) => Either::Right(work),
     }
 }
@@ -160,7 +160,7 @@ mod tests {
         one.run(telling("acct_1")).await;
         other.run(telling("acct_2")).await;
         telling("acct_3").await;
-        let made = [one, other].map(|acting| acting.facts().made_id.map(|id| id.to_string()));
+        let made = [one, other].map(|scope| scope.facts().made_id.map(|id| id.to_string()));
         assert_eq!(made, [Some("acct_1".to_owned()), Some("acct_2".to_owned())]);
     }
 }

@@ -40,57 +40,20 @@ fn events() -> Vec<(&'static str, Vec<EventType>)> {
     groups
 }
 
-/// What an event is about.
-const fn group(event: &EventType) -> &'static str {
-    match event {
-        EventType::TransferInitiated
-        | EventType::TransferSettled
-        | EventType::TransferRejected
-        | EventType::TransferReopened
-        | EventType::TransferFailed => "Payments",
-        EventType::BalanceLowThreshold | EventType::DepositSettled | EventType::WithdrawalSettled => {
-            "Balances"
-        }
-        EventType::PolicyPending
-        | EventType::PolicyApplied
-        | EventType::PolicyChanged
-        | EventType::LimitThreshold
-        | EventType::AccountHalted => "Policies and halts",
-        EventType::ApprovalRequested
-        | EventType::ApprovalGranted
-        | EventType::ApprovalRejected
-        | EventType::ApprovalExpired
-        | EventType::ApprovalVoid
-        | EventType::ApprovalUsed => "Approvals",
-        EventType::ActionRecorded | EventType::WebhookTest => "Audit log",
+/// What an event is about, by the first word of its name.
+fn group(event: &EventType) -> &'static str {
+    match event.as_str().split('.').next() {
+        Some("transfer") => "Payments",
+        Some("balance" | "deposit" | "withdrawal") => "Balances",
+        Some("policy" | "limit" | "account") => "Policies and halts",
+        Some("approval") => "Approvals",
+        Some(_) | None => "Audit log",
     }
 }
 
 /// What an event announces.
-const fn about(event: &EventType) -> &'static str {
-    match event {
-        EventType::TransferInitiated => "A payment was accepted and sent. It is not final yet.",
-        EventType::TransferSettled => "A payment is final on the chain.",
-        EventType::TransferRejected => "Policy refused a payment.",
-        EventType::TransferReopened => "A fork dropped a settled payment. It is sent again.",
-        EventType::TransferFailed => "A payment that was sent again ended unpaid.",
-        EventType::BalanceLowThreshold => "A balance fell below the threshold set below.",
-        EventType::PolicyPending => "A looser policy waits for its delay.",
-        EventType::PolicyApplied => "A looser policy took effect.",
-        EventType::PolicyChanged => "A different policy is in force.",
-        EventType::LimitThreshold => "An account has used much of its daily limit.",
-        EventType::DepositSettled => "An account received money.",
-        EventType::WithdrawalSettled => "The admin withdrew money.",
-        EventType::AccountHalted => "An account was halted, alone or with all others.",
-        EventType::ApprovalRequested => "An agent asks a person to approve a payment.",
-        EventType::ApprovalGranted => "A payment was approved and is being paid.",
-        EventType::ApprovalRejected => "A payment was rejected or withdrawn.",
-        EventType::ApprovalExpired => "Nobody approved a payment in time.",
-        EventType::ApprovalVoid => "An approval no longer holds.",
-        EventType::ApprovalUsed => "An approved payment was paid.",
-        EventType::ActionRecorded => "Somebody changed something through the service.",
-        EventType::WebhookTest => "A test that you ask for.",
-    }
+fn about(event: &EventType) -> String {
+    event.described().fires_when.replace('`', "")
 }
 
 impl WebhooksPage {

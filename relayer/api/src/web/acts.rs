@@ -64,9 +64,9 @@ pub async fn on_record(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let (request, action, acting) = begin(actions, &act, request).await?;
+    let (request, action, scope) = begin(actions, &act, request).await?;
     let (this, is_of_form) = (actions.clone(), act.session_id.is_some());
-    let work = async move { carry_out(&this, (action, acting), is_of_form, request, next).await };
+    let work = async move { carry_out(&this, (action, scope), is_of_form, request, next).await };
     Ok(actions.finish(work).await?)
 }
 
@@ -88,8 +88,8 @@ pub(super) async fn part_on_record<T>(
         ..drawn
     };
     // What restricts the request restricts its parts.
-    let acting = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
-    let done = acting.run(work).await;
+    let scope = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
+    let done = scope.run(work).await;
     let end = match &done {
         Ok(_) => ActionEnd::Done,
         Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
@@ -97,7 +97,7 @@ pub(super) async fn part_on_record<T>(
         }
         Err(_) => ActionEnd::Unknown,
     };
-    actions.end(action, end, &acting).await;
+    actions.end(action, end, &scope).await;
     done
 }
 
@@ -131,8 +131,8 @@ async fn begin(
     action.after = (act.read)(&body).as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
     let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
-    let acting = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
-    Ok((Request::from_parts(parts, Body::from(body)), action, acting))
+    let scope = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
+    Ok((Request::from_parts(parts, Body::from(body)), action, scope))
 }
 
 /// The request's id, for the record.
@@ -148,7 +148,7 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
 
 async fn carry_out(
     actions: &Actions,
-    (action, acting): (Action, AuditScope),
+    (action, scope): (Action, AuditScope),
     is_of_form: bool,
     mut request: Request,
     next: Next,
@@ -157,10 +157,10 @@ async fn carry_out(
         request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
     }
     crash_point!("action.begun");
-    let answered = acting.run(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    let answered = scope.run(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
     crash_point!("action.carried_out");
     let response = answered.unwrap_or_else(after_panic);
-    actions.end(action, end_of(&response, is_of_form), &acting).await;
+    actions.end(action, end_of(&response, is_of_form), &scope).await;
     response
 }
 

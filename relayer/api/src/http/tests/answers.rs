@@ -10,33 +10,9 @@ use axum::routing::get;
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Answer, NoExtensions, Relayer, operator_key, settings};
+use super::{Answer, Described, NoExtensions, Relayer, described_routes, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
 use purser_service::Ambient;
-
-/// Every route that needs a key, and whether an agent key opens it for its own account.
-const ROUTES: [(&str, &str, bool); 20] = [
-    ("POST", "/v1/accounts", false),
-    ("GET", "/v1/accounts", false),
-    ("GET", "/v1/accounts/{account}", true),
-    ("PATCH", "/v1/accounts/{account}", false),
-    ("GET", "/v1/accounts/{account}/balance", true),
-    ("GET", "/v1/accounts/{account}/limits", true),
-    ("GET", "/v1/accounts/{account}/policy", false),
-    ("PUT", "/v1/accounts/{account}/policy", false),
-    ("PATCH", "/v1/accounts/{account}/policy", false),
-    ("DELETE", "/v1/accounts/{account}/policy/pending", false),
-    ("POST", "/v1/halt", false),
-    ("POST", "/v1/accounts/{account}/halt", false),
-    ("POST", "/v1/accounts/{account}/keys", false),
-    ("GET", "/v1/accounts/{account}/keys", false),
-    ("DELETE", "/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV", false),
-    ("GET", "/v1/denials", false),
-    ("POST", "/v1/transfers", true),
-    ("GET", "/v1/transfers", true),
-    ("POST", "/v1/transfers/preview", true),
-    ("GET", "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV", true),
-];
 
 fn assert_error(answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.error(), (status, code), "{}", answer.body);
@@ -91,10 +67,10 @@ async fn no_route_opens_without_a_good_key() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let unknown = format!("psr_op_test_{}", "A".repeat(43));
-    for (method, path, _) in ROUTES {
-        let path = path.replace("{account}", &account);
+    for Described { method, path, .. } in described_routes() {
+        let path = path.replace("{id}", &account);
         for key in ["", "nonsense", &unknown, &relayer.key.replace("_test_", "_live_")] {
-            let answer = relayer.send(method, &path, key, Some("{")).await;
+            let answer = relayer.send(&method, &path, key, Some("{")).await;
             assert_error(&answer, 401, "unauthorized");
             assert_eq!(answer.headers[header::WWW_AUTHENTICATE], "Bearer");
         }
@@ -106,11 +82,21 @@ async fn agent_keys_open_their_own_account_and_never_its_policy() {
     let relayer = Relayer::start().await;
     let (own, other) = (relayer.account().await, relayer.account().await);
     let key = relayer.agent_key(&own).await;
-    for (method, path, allowed) in ROUTES {
-        let answer = relayer.send(method, &path.replace("{account}", &own), &key, Some("{}")).await;
-        assert_eq!(answer.status == StatusCode::FORBIDDEN, !allowed, "{method} {path}: {}", answer.body);
-        if path.contains("{account}") {
-            let answer = relayer.send(method, &path.replace("{account}", &other), &key, Some("{}")).await;
+    for Described { method, path, is_for_agents, .. } in described_routes() {
+        if path == "/v1/keys/self" {
+            continue;
+        }
+        let of_account = path.starts_with("/v1/accounts/");
+        let named = |id: &str| path.replace("{id}", if of_account { id } else { "none" });
+        let answer = relayer.send(&method, &named(&own), &key, Some("{}")).await;
+        assert_eq!(
+            answer.status == StatusCode::FORBIDDEN,
+            !is_for_agents,
+            "{method} {path}: {}",
+            answer.body
+        );
+        if of_account {
+            let answer = relayer.send(&method, &named(&other), &key, Some("{}")).await;
             assert_error(&answer, 403, "forbidden");
         }
     }

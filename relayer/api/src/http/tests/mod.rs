@@ -32,6 +32,7 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use utoipa::openapi::OpenApi;
 
 use self::scripted_chain::ScriptedChain;
 use super::{HttpExtensions, HttpSettings, router};
@@ -42,7 +43,7 @@ use purser_chain::{FileSigner, new_keypair};
 use purser_model::wire::PolicyFields;
 use purser_model::{
     Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
-    Quotas, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
+    Quotas, Scope, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
     Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits,
@@ -62,6 +63,35 @@ fn policy_with(fields: Value) -> Value {
     let mut policy = open.expect("JSON");
     policy.as_object_mut().expect("an object").extend(fields.as_object().expect("an object").clone());
     policy
+}
+
+/// A described route that needs a key.
+struct Described {
+    method: String,
+    path: String,
+    scopes: Vec<Scope>,
+    /// Whether agent keys open it, for their own account.
+    is_for_agents: bool,
+}
+
+fn described_routes() -> Vec<Described> {
+    let document = serde_json::to_value(super::document(OpenApi::default())).expect("JSON");
+    let mut routes = Vec::new();
+    for (path, item) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations") {
+            let Some(scopes) = operation["x-scopes"].as_array() else { continue };
+            let scopes = scopes.iter().map(|scope| scope.as_str().expect("a word").parse().expect("a scope"));
+            let keys = operation["security"].as_array().expect("a list");
+            routes.push(Described {
+                method: method.to_uppercase(),
+                path: path.clone(),
+                scopes: scopes.collect(),
+                is_for_agents: keys.iter().any(|key| key.get("agent_key").is_some()),
+            });
+        }
+    }
+    assert!(routes.len() > 30);
+    routes
 }
 
 /// One relayer. A second one over the same folder and chain is a second process.

@@ -6,29 +6,12 @@ use axum::middleware::{Next, from_fn};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
-use super::Relayer;
+use super::{Described, Relayer, described_routes};
 use crate::http::scopes::check_scopes;
 use purser_model::{Address, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes};
 use purser_service::Ambient;
-
-/// Every described route that needs a key: path, method, scopes.
-fn routes() -> Vec<(String, String, Vec<Scope>)> {
-    let document = serde_json::to_value(crate::http::document(OpenApi::default())).expect("JSON");
-    let paths = document["paths"].as_object().expect("paths").clone();
-    let mut routes = Vec::new();
-    for (path, item) in paths {
-        for (method, operation) in item.as_object().expect("operations") {
-            let Some(scopes) = operation["x-scopes"].as_array() else { continue };
-            let scopes = scopes.iter().map(|scope| scope.as_str().expect("a word").parse().expect("a scope"));
-            routes.push((path.clone(), method.to_uppercase(), scopes.collect()));
-        }
-    }
-    assert!(routes.len() > 30);
-    routes
-}
 
 #[tokio::test]
 async fn every_route_of_the_router_opens_to_the_scopes_that_its_description_names() {
@@ -37,7 +20,7 @@ async fn every_route_of_the_router_opens_to_the_scopes_that_its_description_name
     for scope in Scope::ALL {
         let made = relayer.post("/v1/keys", &json!({ "scopes": [scope.as_str()] })).await;
         let key = made.body["key"].as_str().expect("a key").to_owned();
-        for (path, method, scopes) in routes() {
+        for Described { method, path, scopes, .. } in described_routes() {
             if path == "/v1/keys/self" {
                 continue;
             }
