@@ -11,7 +11,7 @@ use super::output::{Format, print_one};
 use purser_chain::{ReadChain, StopChain};
 use purser_model::{Action, HaltedBy, OperatorId};
 use purser_relayer::config::Config;
-use purser_service::Ambient;
+use purser_service::SystemClock;
 use purser_service::audit_scope::{ActionSends, AuditScope};
 use purser_store::Store;
 
@@ -27,12 +27,12 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     let store = Store::open(config.database.url.expose_secret()).await?;
     let operator = store.operators.find_operator(arguments.operator).await?.context("no such operator")?;
     // A halt waits for no record.
-    let ambient = Ambient::of(&store);
-    let on_record = begin(&store, &ambient, operator.id, "halt").await;
+    let clock = SystemClock::of(&store);
+    let on_record = begin(&store, &clock, operator.id, "halt").await;
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
-        chain.record_sends(Arc::new(ActionSends::new(&store, &ambient)));
+        chain.record_sends(Arc::new(ActionSends::new(&store, &clock)));
         let scope = on_record.as_ref().map_or_else(|_| AuditScope::unrecorded(), AuditScope::on);
         let confirmed = scope.run(chain.halt(&on_chain, None)).await?;
         // It is halted even if this read fails; then, as far as we know, by us.
@@ -44,7 +44,7 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     let recorded = match on_record {
         Ok(action) => {
             let done = Action { tx_signature: Some(confirmed.signature.clone()), ..action };
-            end(&store, &ambient, done).await
+            end(&store, &clock, done).await
         }
         Err(error) => Err(error),
     };

@@ -16,7 +16,7 @@ use purser_base::secret_file;
 use purser_chain::{FileSigner, Signer};
 use purser_model::{Address, Network};
 use purser_relayer::config::{Config, Sections};
-use purser_service::Ambient;
+use purser_service::SystemClock;
 
 /// Circle's USDC, on devnet and on mainnet.
 pub(super) const DEVNET_USDC: &str = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU";
@@ -147,7 +147,7 @@ fn make_webhook_key(file: &Path) -> Result<()> {
         return Ok(());
     }
     let mut bytes = zeroize::Zeroizing::new([0; 32]);
-    (Ambient::SYSTEM.fill_random)(&mut *bytes);
+    (SystemClock::SYSTEM.fill_random)(&mut *bytes);
     let text = zeroize::Zeroizing::new(STANDARD.encode(*bytes));
     secret_file::write_new(file, text.as_bytes()).with_context(|| format!("cannot make {}", file.display()))
 }

@@ -9,7 +9,7 @@ use purser_model::{
     OperatorId, Scope, Scopes,
 };
 use purser_relayer::config::Config;
-use purser_service::{Ambient, NewKey, make_key};
+use purser_service::{NewKey, SystemClock, make_key};
 use purser_store::Store;
 
 #[derive(Debug, Subcommand)]
@@ -74,8 +74,8 @@ async fn create(
     let CreateKeyArgs { operator, name, expires_at, allowed_cidrs, scopes } = arguments;
     let operator = store.operators.find_operator(operator).await?.context("no such operator")?;
     let cidrs = (!allowed_cidrs.is_empty()).then_some(allowed_cidrs);
-    let ambient = Ambient::of(store);
-    let (drawn, now) = (ambient.draw(), ambient.now());
+    let clock = SystemClock::of(store);
+    let (drawn, now) = (clock.draw(), clock.now());
     let scopes = (!scopes.is_empty()).then_some(scopes);
     let asked = CreateKey {
         name: name.map(AccountName::parse).transpose()?,
@@ -84,9 +84,9 @@ async fn create(
         scopes: scopes.as_deref().map(Scopes::parse).transpose()?,
     };
     let NewKey { record: key, plain } = make_key(asked, (&operator, KeyHolder::Operator), cell, &drawn, now)?;
-    let creating = begin(store, &ambient, operator.id, "create_operator_key").await?;
+    let creating = begin(store, &clock, operator.id, "create_operator_key").await?;
     store.keys.insert_key(&key, &plain.hash()).await?;
-    end(store, &ambient, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
+    end(store, &clock, Action { made_id: key.id.to_string().parse().ok(), ..creating }).await?;
     let made = [
         json!(key.id.to_string()),
         json!(plain.expose()),
@@ -105,10 +105,10 @@ async fn list(store: &Store, format: Format, operator: OperatorId) -> Result<()>
 
 async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
     let operator = store.keys.find_key(id).await?.context("no such key")?.operator_id;
-    let ambient = Ambient::of(store);
-    let revoking = begin(store, &ambient, operator, "revoke_key").await?;
-    let key = store.keys.mark_key_revoked(operator, id, ambient.now()).await?.context("no such key")?;
-    end(store, &ambient, Action { object_id: id.to_string().parse().ok(), ..revoking }).await?;
+    let clock = SystemClock::of(store);
+    let revoking = begin(store, &clock, operator, "revoke_key").await?;
+    let key = store.keys.mark_key_revoked(operator, id, clock.now()).await?.context("no such key")?;
+    end(store, &clock, Action { object_id: id.to_string().parse().ok(), ..revoking }).await?;
     let fields: Vec<(&str, Value)> = NAMES.into_iter().zip(row(&key)).collect();
     print_one(format, &fields)
 }
@@ -116,19 +116,19 @@ async fn revoke(store: &Store, format: Format, id: KeyId) -> Result<()> {
 /// The command line stands on record as well, with no key.
 pub(super) async fn begin(
     store: &Store,
-    ambient: &Ambient,
+    clock: &SystemClock,
     operator: OperatorId,
     name: &str,
 ) -> Result<Action> {
-    let drawn = ambient.draw();
+    let drawn = clock.draw();
     let action = Action::new(operator, name.parse()?, drawn.at, drawn.id_bits);
     store.actions.insert_action(&action).await?;
     Ok(action)
 }
 
-pub(super) async fn end(store: &Store, ambient: &Ambient, action: Action) -> Result<()> {
+pub(super) async fn end(store: &Store, clock: &SystemClock, action: Action) -> Result<()> {
     let done = Action { outcome: ActionOutcome::Done, ..action };
-    Ok(store.actions.mark_action_ended(&done, ambient.now()).await?)
+    Ok(store.actions.mark_action_ended(&done, clock.now()).await?)
 }
 
 const NAMES: [&str; 11] = [

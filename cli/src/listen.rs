@@ -17,7 +17,7 @@ use self::stream::{Block, Blocks};
 use super::log::escaped;
 use super::output::{Format, print_line};
 use purser_model::{EventId, WebhookSecret};
-use purser_service::Ambient;
+use purser_service::SystemClock;
 use purser_webhooks::{ATTEMPT_TIMEOUT, Payload};
 
 const KEY_VARIABLE: &str = "PURSER_OPERATOR_KEY";
@@ -225,13 +225,13 @@ impl Receiver {
             client: client.build()?,
             url,
             is_secret_new: given.is_none(),
-            secret: given.unwrap_or_else(|| WebhookSecret::new(&Ambient::SYSTEM.random())),
+            secret: given.unwrap_or_else(|| WebhookSecret::new(&SystemClock::SYSTEM.random())),
         })
     }
 
     /// The receiver's status, or why there is none.
     async fn post(&self, id: EventId, event: &str) -> Value {
-        let payload = Payload::new(id, event.into(), Ambient::SYSTEM.now(), &self.secret, None);
+        let payload = Payload::new(id, event.into(), SystemClock::SYSTEM.now(), &self.secret, None);
         let mut request = self.client.post(self.url.clone());
         for (name, value) in payload.headers {
             request = request.header(name, value);

@@ -11,7 +11,7 @@ use purser_chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
 use purser_model::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
 use purser_relayer::app::{StartError, connect};
 use purser_relayer::config::Config;
-use purser_service::{Ambient, Tasks};
+use purser_service::{SystemClock, Tasks};
 use purser_store::{Held, Store, StoreError};
 
 /// More bytes than a Solana keypair file of 64 numbers can have.
@@ -212,9 +212,9 @@ async fn find_or_insert(
     name: OperatorName,
     address: Address,
 ) -> Result<Operator> {
-    let now = Ambient::of(store).now();
+    let now = SystemClock::of(store).now();
     let mut random = [0; 16];
-    (Ambient::SYSTEM.fill_random)(&mut random);
+    (SystemClock::SYSTEM.fill_random)(&mut random);
     let id = OperatorId::new(now, u128::from_le_bytes(random));
     let operator = Operator { id, network, name, address, requires_reason: false, created_at: now };
     match store.operators.insert_operator(&operator).await {

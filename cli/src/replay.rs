@@ -7,7 +7,7 @@ use super::output::{Format, print_one};
 use purser_model::ReplayScope;
 use purser_model::{EventId, Timestamp, WebhookId, WebhookStatus};
 use purser_relayer::config::Config;
-use purser_service::Ambient;
+use purser_service::SystemClock;
 use purser_store::Store;
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ async fn replay(store: &Store, format: Format, arguments: ReplayArgs) -> Result<
         WebhookStatus::Enabled => {}
         WebhookStatus::Disabled { .. } => bail!("the webhook is disabled: enable it first"),
     }
-    let now = Ambient::of(store).now();
+    let now = SystemClock::of(store).now();
     let replayed = match (arguments.event, arguments.since) {
         (Some(event), _) => {
             let event =

@@ -16,7 +16,9 @@ use super::files::problem_with;
 use super::{Findings, PATIENCE};
 use purser_model::{Account, Operator, SealingKey};
 use purser_relayer::config::Config;
-use purser_store::{Ambient, Store, StoreError, Tables, is_pooled_by_transaction, look_at as look_at_tables};
+use purser_store::{
+    Store, StoreError, SystemClock, Tables, is_pooled_by_transaction, look_at as look_at_tables,
+};
 
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;
@@ -120,7 +122,7 @@ pub(super) async fn look_at(
 
 /// Checks that the database takes writes which need room on its disk.
 async fn look_for_room(store: &Store, place: &str, findings: &mut Findings) -> Result<()> {
-    let probed = timeout(PATIENCE, store.upkeep.probe_room(Ambient::of(store).now())).await;
+    let probed = timeout(PATIENCE, store.upkeep.probe_room(SystemClock::of(store).now())).await;
     match probed.unwrap_or_else(|_| Err(StoreError::unavailable("no answer within 10 s"))) {
         Ok(()) => findings.ok("database", format!("{place}: takes writes, its tables are up to date")),
         Err(error @ StoreError::DiskFull(_)) => findings.not_ok(

@@ -15,7 +15,7 @@ use purser_chain::{
 use purser_model::{Account, Address, Network, OpenDefence, Operator, has_no_limit};
 use purser_relayer::app::chain_of;
 use purser_relayer::config::{NetworkConfig, QuotasConfig};
-use purser_service::{Ambient, CLOCK_SKEW_SECONDS_MAX, Tasks};
+use purser_service::{CLOCK_SKEW_SECONDS_MAX, SystemClock, Tasks};
 
 /// What else may be wrong where the node is on this machine.
 const DEV_CLOCK: &str =
@@ -172,7 +172,7 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
 
 async fn look_at_clock(chain: &SolanaChain, is_dev: bool, findings: &mut Findings) -> Result<()> {
     let check = format!("network {}: clock", chain.network());
-    let host = Ambient::SYSTEM.now().unix_seconds();
+    let host = SystemClock::SYSTEM.now().unix_seconds();
     match within(chain.clock.now()).await {
         Err(error) => findings.not_ok(check, error, ANOTHER_NODE),
         Ok(now) if now.abs_diff(host) <= CLOCK_SKEW_SECONDS_MAX => {

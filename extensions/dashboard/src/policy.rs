@@ -6,9 +6,10 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
+use purser_model::wire::PolicyVersion;
 use purser_model::{
-    AccountId, AllowedRecipients, Cursor, Invalid, PageLimit, PageRequest, PolicyUpdate, PolicyVersion,
-    RequestFingerprint, Rule, RuleValue, SpendingPolicy, Warning,
+    AccountId, AllowedRecipients, Cursor, Invalid, PageLimit, PageRequest, PolicyUpdate, RequestFingerprint,
+    Rule, RuleValue, SpendingPolicy, Warning,
 };
 use purser_service::{
     AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services,
@@ -411,7 +412,7 @@ struct VersionsPage {
 impl VersionsPage {
     /// Every field of a version's policy, if it was read.
     fn words(&self, version: &PolicyVersion) -> Option<String> {
-        let rows = rows(version.policy.as_ref()?);
+        let rows = rows(&version.policy.as_ref()?.0);
         Some(rows.map(|(field, value)| format!("{field}: {value}")).join("\n"))
     }
 }
@@ -428,7 +429,7 @@ pub async fn versions(
     let versions = services.policies.versions(&signed.operator, id, request).await?;
     let mut shown = Shown::default();
     shown.account(id);
-    versions.items.iter().filter_map(|one| one.asking.as_ref()).for_each(|asking| shown.key(asking.key_id));
+    versions.items.iter().filter_map(|one| one.key_id).for_each(|key| shown.key(key));
     let names = shown.named(&services, &signed.operator).await?;
     let shown = VersionsPage {
         frame: signed.frame(Section::Accounts),

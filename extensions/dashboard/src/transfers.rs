@@ -306,7 +306,7 @@ pub async fn one(
         Some(version) => services.policies.version(&signed.operator, account, version).await?,
         None => None,
     };
-    let policy = version.and_then(|version| version.policy);
+    let policy = version.and_then(|version| version.policy).map(|policy| policy.0);
     let names = named(std::slice::from_ref(&view)).named(&services, &signed.operator).await?;
     let frame = signed.frame(Section::Transfers);
     Ok(page(&TransferPage { frame, view, names, policy }, None))

@@ -33,8 +33,8 @@ use purser_chain::{
 use purser_indexer::{Indexer, IndexerParts};
 use purser_model::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use purser_service::{
-    Ambient, ApprovalLinks, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter,
-    RefusalLimits, Services, Setup, Tasks, WebhookParts,
+    ApprovalLinks, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits,
+    Services, Setup, SystemClock, Tasks, WebhookParts,
 };
 use purser_store::{Store, StoreError};
 use purser_webhooks::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
@@ -137,7 +137,7 @@ impl App {
             store: store.clone(),
             chains,
             tasks: tasks.clone(),
-            ambient: Ambient::of(&store),
+            clock: SystemClock::of(&store),
             transfer_deadline: Duration::from_secs(config.transfers.deadline_seconds),
             pending: PendingLimits {
                 per_account: count_of(config.transfers.pending_per_account),
@@ -184,7 +184,7 @@ impl App {
                 operators: store.operators.clone(),
                 policies: store.policies.clone(),
                 events: services.events.clone(),
-                ambient: Ambient::of(&store),
+                clock: SystemClock::of(&store),
                 metrics: metrics.clone(),
                 interval: Duration::from_millis(config.indexer.interval_ms),
             });
@@ -273,7 +273,7 @@ impl App {
                 "some tasks did not finish in time; the next start resumes their work"
             );
         }
-        let now = Ambient::of(&self.store).now();
+        let now = SystemClock::of(&self.store).now();
         match timeout_at(deadline, self.store.transfers.release_leases(now)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) | Err(_) => tracing::warn!("cannot release this process's leases; they will expire"),
@@ -463,8 +463,8 @@ fn deliver_webhooks(
     };
     let client = HttpClient::new(webhooks.resolve.clone(), webhooks.rules.clone());
     let client = Arc::new(client.map_err(StartError::WebhookClient)?);
-    let ambient = Ambient::of(store);
-    let clock = Arc::new(move || ambient.now());
+    let clock = SystemClock::of(store);
+    let clock = Arc::new(move || clock.now());
     let Store { webhooks, deliveries, events, .. } = store.clone();
     let deliverer = Deliverer::new((webhooks, deliveries), sealing_key, client, clock, tasks, shared);
     let dispatcher = Dispatcher::new(deliverer, events, tasks.clone());

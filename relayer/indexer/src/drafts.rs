@@ -50,7 +50,7 @@ impl Indexer {
                     allowlist_entries: 0,
                     due_at: 0,
                     is_announced: false,
-                    created_at: self.parts.ambient.now(),
+                    created_at: self.parts.clock.now(),
                     sealed_by: Some(*signer),
                 };
                 self.parts.policies.insert_sealed_draft(&pending).await?;

@@ -65,7 +65,7 @@ impl Indexer {
         if !matches!(self.parts.history.is_gone(&mark.signature, mark.slot).await, Ok(true)) {
             return Ok(());
         }
-        let now = self.parts.ambient.now();
+        let now = self.parts.clock.now();
         let undone = self.parts.index.undo_transaction(self.network, mark, now).await?;
         tracing::error!(network = %self.network, signature = mark.signature, slot = mark.slot, undone,
             "a fork dropped a confirmed transaction; taking back its entries");

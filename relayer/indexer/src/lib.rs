@@ -45,8 +45,8 @@ use purser_base::metrics::Metrics;
 use purser_chain::{ChainError, SolanaHistory};
 use purser_model::{Network, Operator};
 use purser_service::{Events, ServiceError};
-use purser_store::Ambient;
-use purser_store::{self as store, Readings, StoreError, Walk, Whose};
+use purser_store::SystemClock;
+use purser_store::{self as store, Readings, StoreError, Walk, WalkOwner};
 
 /// Operators walked per cycle, which bounds its cost; the others take their turn in the next cycles.
 const OPERATORS_AT_ONCE: usize = 8;
@@ -100,7 +100,7 @@ pub struct IndexerParts {
     pub operators: store::Operators,
     pub policies: store::Policies,
     pub events: Events,
-    pub ambient: Ambient,
+    pub clock: SystemClock,
     pub metrics: Metrics,
     /// How often it looks without being woken.
     pub interval: Duration,
@@ -165,7 +165,7 @@ impl Indexer {
 
     /// Takes or prolongs the lease. False while another process holds it.
     async fn take_lease(&self) -> bool {
-        let now = self.parts.ambient.now();
+        let now = self.parts.clock.now();
         let expires_at = now.after(self.parts.interval * 3 + LEASE_MARGIN);
         let leased = self.parts.index.lease_index(self.network, now, expires_at).await;
         leased.unwrap_or_else(|error| {
@@ -228,7 +228,7 @@ impl Indexer {
         let mut interrupted = Ok(());
         for operator in self.memory.next_operators(&operators, OPERATORS_AT_ONCE) {
             // One operator's failure must not stop the others.
-            let walked = self.walk(operator.address, Whose::Operator(operator.id)).await;
+            let walked = self.walk(operator.address, WalkOwner::Operator(operator.id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
         }
         interrupted
@@ -239,7 +239,7 @@ impl Indexer {
     async fn find_left_out(&self) -> Result<(), IndexError> {
         let mut interrupted = Ok(());
         for ledger in self.parts.index.list_unexplained_and_paying(self.network, AUDITED_AT_ONCE).await? {
-            let whose = Whose::Account(ledger.account_id);
+            let whose = WalkOwner::Account(ledger.account_id);
             interrupted = interrupted.and(self.walk_again(ledger.token_account, whose, DAY_SLOTS).await);
         }
         interrupted
@@ -249,12 +249,13 @@ impl Indexer {
     async fn audit(&self) -> Result<(), IndexError> {
         let mut interrupted = Ok(());
         for operator in self.operators().await? {
-            let walked = self.walk_again(operator.address, Whose::Operator(operator.id), AUDIT_SLOTS).await;
+            let walked =
+                self.walk_again(operator.address, WalkOwner::Operator(operator.id), AUDIT_SLOTS).await;
             interrupted = interrupted.and(walked);
         }
         let unexplained = self.parts.index.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
         for ledger in unexplained {
-            let walked = self.walk_all(ledger.token_account, Whose::Account(ledger.account_id)).await;
+            let walked = self.walk_all(ledger.token_account, WalkOwner::Account(ledger.account_id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
         }
         interrupted
@@ -285,11 +286,11 @@ impl Indexer {
         let found = self.parts.index.list_walks_under_way(self.network, ADOPTED_AT_ONCE).await?;
         let mut interrupted = Ok(());
         for (account, token_account) in found {
-            let walked = self.walk(token_account, Whose::Account(account)).await;
+            let walked = self.walk(token_account, WalkOwner::Account(account)).await;
             interrupted = interrupted.and(walked.map(|_| ()));
         }
         for account in self.parts.index.list_unplaced(self.network, ADOPTED_AT_ONCE).await? {
-            while !self.parts.index.place_past(account, self.parts.ambient.now(), PLACED_AT_ONCE).await? {}
+            while !self.parts.index.place_past(account, self.parts.clock.now(), PLACED_AT_ONCE).await? {}
         }
         interrupted
     }

@@ -71,7 +71,7 @@ impl Indexer {
             policy,
             by: Some(SetBy { signer, signature: record.signature.clone(), at }),
         };
-        Ok(self.parts.policies.insert_policy(&set, self.parts.ambient.now()).await?)
+        Ok(self.parts.policies.insert_policy(&set, self.parts.clock.now()).await?)
     }
 
     /// Which version a transaction set, and what it says. From the instruction, which is signed for; a log can be cut or emptied.
@@ -141,7 +141,7 @@ impl Indexer {
         by: Option<HaltedBy>,
         parties: &Parties,
     ) -> Result<(), IndexError> {
-        let now = self.parts.ambient.now();
+        let now = self.parts.clock.now();
         if at.after(HALT_IS_NEWS) < now {
             return Ok(());
         }
@@ -193,7 +193,7 @@ impl Indexer {
                     policy: Some(policy),
                     by: None,
                 };
-                self.parts.policies.insert_policy(&set, self.parts.ambient.now()).await?;
+                self.parts.policies.insert_policy(&set, self.parts.clock.now()).await?;
             }
         }
     }

@@ -61,7 +61,7 @@ impl Indexer {
         let denied = self.denied(&records, &entries).await?;
         entries.retain(|entry| !denied.iter().any(|(mark, _)| is_of(entry, &mark.signature)));
         pending.extend(denied.into_iter().map(|(_, pending)| pending));
-        let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.ambient.now()));
+        let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.clock.now()));
         Ok(Readings { entries, are_final, read_at, pending, resolved: Vec::new() })
     }
 
@@ -203,7 +203,7 @@ impl Indexer {
 
     /// Fetches again what no node has shown yet.
     pub(super) async fn fetch_pending(&self) -> Result<(), IndexError> {
-        let due = |longest| Due::within(self.parts.ambient.now(), longest);
+        let due = |longest| Due::within(self.parts.clock.now(), longest);
         let few = (FEW_TRIES, due(pause_after(FEW_TRIES)));
         let index = &self.parts.index;
         let due =
@@ -250,7 +250,7 @@ impl Indexer {
     }
 
     fn pending(&self, mark: &Mark, tries: u32) -> PendingFetch {
-        let next_try_at = self.parts.ambient.now().after(pause_after(tries));
+        let next_try_at = self.parts.clock.now().after(pause_after(tries));
         PendingFetch { signature: mark.signature.clone(), slot: mark.slot, tries, next_try_at }
     }
 }

@@ -8,7 +8,7 @@ use super::walk::Walked;
 use super::{IndexError, Indexer};
 use purser_chain::BALANCES_MAX;
 use purser_model::{AccountId, Address, OperatorId, UsdcAmount};
-use purser_store::{Ledger, Whose, in_ledger};
+use purser_store::{Ledger, WalkOwner, in_ledger};
 
 /// Batches of reported accounts compared concurrently: a reconnect reports all accounts at once.
 const LOOKS_AT_ONCE: usize = 4;
@@ -31,7 +31,7 @@ struct Sight {
 impl Indexer {
     /// Checks every account once.
     pub(super) async fn sweep(&self) -> Result<(), IndexError> {
-        let began_at = self.parts.ambient.now();
+        let began_at = self.parts.clock.now();
         let (mut after, mut interrupted) = (None, Ok(()));
         loop {
             let ledgers = self.parts.index.list_ledgers(self.network, after, BALANCES_MAX).await?;
@@ -100,7 +100,7 @@ impl Indexer {
 
     /// Finds the transactions that explain a difference, and returns the rest in micro-USDC.
     async fn look_into(&self, sight: Sight) -> Result<i64, IndexError> {
-        let whose = Whose::Account(sight.account);
+        let whose = WalkOwner::Account(sight.account);
         if self.difference(sight).await? == 0 {
             self.memory.solved(sight.account);
             return Ok(0);

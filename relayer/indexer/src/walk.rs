@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::{IndexError, Indexer};
 use purser_chain::{SignatureLine, SignaturePage, SignatureStanding};
 use purser_model::{Address, Timestamp, happened_at};
-use purser_store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, Whose};
+use purser_store::{Mark, Readings, StoreError, UnfinishedWalk, Walk, WalkOwner};
 
 /// Signatures per page: the most that nodes return. Few in tests, so that there are many pages.
 pub(super) const PAGE_LINES: usize = if cfg!(test) { 16 } else { 1_000 };
@@ -26,11 +26,11 @@ pub(super) enum Walked {
 
 impl Indexer {
     /// Reads what is new for an address, for one turn. Resumes after an interruption.
-    pub(super) async fn walk(&self, address: Address, whose: Whose) -> Result<Walked, IndexError> {
+    pub(super) async fn walk(&self, address: Address, whose: WalkOwner) -> Result<Walked, IndexError> {
         let stored = self.parts.index.find_walk(self.network, &address).await?;
         let walk = stored.clone().unwrap_or(Walk::new(address));
         let walked = self.walk_from(stored, walk, whose, turn_of(whose)).await?;
-        if let (Walked::PartOfTheWay, Whose::Account(_)) = (walked, whose) {
+        if let (Walked::PartOfTheWay, WalkOwner::Account(_)) = (walked, whose) {
             self.parts.history.look_again();
         }
         Ok(walked)
@@ -40,7 +40,7 @@ impl Indexer {
     pub(super) async fn walk_again(
         &self,
         address: Address,
-        whose: Whose,
+        whose: WalkOwner,
         slots: u64,
     ) -> Result<(), IndexError> {
         let stored = self.parts.index.find_walk(self.network, &address).await?;
@@ -54,7 +54,7 @@ impl Indexer {
 
     /// Reads the whole past of an address for one turn, back to its first transaction in the end. Ordinary walks go on with it
     /// meanwhile; ask again until it has come to its end.
-    pub(super) async fn walk_all(&self, address: Address, whose: Whose) -> Result<Walked, IndexError> {
+    pub(super) async fn walk_all(&self, address: Address, whose: WalkOwner) -> Result<Walked, IndexError> {
         if self.memory.takes_past(&address) {
             return Ok(Walked::ToItsEnd);
         }
@@ -74,7 +74,7 @@ impl Indexer {
         &self,
         stored: Option<Walk>,
         walk: Walk,
-        whose: Whose,
+        whose: WalkOwner,
         steps_max: usize,
     ) -> Result<Walked, IndexError> {
         match self.go(stored, walk, whose, steps_max).await {
@@ -88,7 +88,7 @@ impl Indexer {
         &self,
         mut stored: Option<Walk>,
         mut walk: Walk,
-        whose: Whose,
+        whose: WalkOwner,
         mut steps_left: usize,
     ) -> Result<Walked, IndexError> {
         let (address, until) = (walk.address, walk.until.clone());
@@ -159,7 +159,7 @@ impl Indexer {
         &self,
         stored: &mut Option<Walk>,
         walk: &Walk,
-        whose: Whose,
+        whose: WalkOwner,
         lines: &[SignatureLine],
     ) -> Result<usize, IndexError> {
         let wanted = self.unread(&walk.address, whose, lines).await?;
@@ -188,7 +188,7 @@ impl Indexer {
     async fn unread(
         &self,
         address: &Address,
-        whose: Whose,
+        whose: WalkOwner,
         lines: &[SignatureLine],
     ) -> Result<Vec<Mark>, IndexError> {
         let candidates = || lines.iter().filter(|line| line.reached && !line.failed);
@@ -213,10 +213,10 @@ impl Indexer {
     }
 }
 
-const fn turn_of(whose: Whose) -> usize {
+const fn turn_of(whose: WalkOwner) -> usize {
     match whose {
-        Whose::Operator(_) => OPERATOR_STEPS_MAX,
-        Whose::Account(_) => ACCOUNT_STEPS_MAX,
+        WalkOwner::Operator(_) => OPERATOR_STEPS_MAX,
+        WalkOwner::Account(_) => ACCOUNT_STEPS_MAX,
     }
 }
 

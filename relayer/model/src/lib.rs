@@ -87,7 +87,7 @@ pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, Passkey
 pub use payee::AskedPayee;
 pub use pending::{PendingPolicy, WaitingPolicy};
 pub use policy::{PolicyUpdate, has_no_limit};
-pub use policy_version::{Asking, PolicyReason, PolicyVersion, REASON_CHARS_MAX};
+pub use policy_version::{Asking, PolicyReason, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
     AccountId, ActionId, Address, AddressError, Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted,

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ActionId, Invalid, KeyId, SetBy, SpendingPolicy, check_name};
+use super::{Invalid, KeyId, check_name};
 
 /// Longest reason, in characters.
 pub const REASON_CHARS_MAX: usize = 200;
@@ -40,17 +40,4 @@ impl TryFrom<String> for PolicyReason {
 pub struct Asking {
     pub key_id: KeyId,
     pub reason: Option<PolicyReason>,
-}
-
-/// A version of a policy, and the transaction that set it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyVersion {
-    pub version: u64,
-    /// `None` when it could no longer be read.
-    pub policy: Option<SpendingPolicy>,
-    pub by: SetBy,
-    /// `None`: somebody used their own wallet, or it is unknown.
-    pub asking: Option<Asking>,
-    /// The action on record that set it, if that was one of this service's.
-    pub action_id: Option<ActionId>,
 }

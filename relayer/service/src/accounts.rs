@@ -126,11 +126,11 @@ impl Accounts {
         asked: &CreateAccount,
         drawn: Option<Drawn>,
     ) -> Result<AccountView, NotMade> {
-        let Inside { chains, ambient, .. } = &*self.inside;
+        let Inside { chains, clock, .. } = &*self.inside;
         let chain = &chains.get(operator.network)?.chain;
         let agent_id = match &drawn {
             Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
-            None => new_agent_id(ambient.now(), ambient.id_bits()),
+            None => new_agent_id(clock.now(), clock.id_bits()),
         };
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
@@ -143,7 +143,7 @@ impl Accounts {
         // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
         let on_chain = read_operator(chains, operator).await?;
         let policy = self.begin_with(operator, &asked.policy).await?;
-        let now = ambient.now();
+        let now = clock.now();
         let halt = Halt::of(on_chain.halted_by, None);
         let status = AccountStatus::from_paused(policy.paused || halt.is_some());
         let account = Account {
@@ -194,7 +194,7 @@ impl Accounts {
         Ok(AccountView {
             account,
             balance: UsdcAmount::ZERO,
-            as_of: ambient.now(),
+            as_of: clock.now(),
             status: Some(status),
             halt,
             halt_action: None,
@@ -265,11 +265,11 @@ impl Accounts {
     }
 
     async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
-        let as_of = self.inside.ambient.now();
+        let as_of = self.inside.clock.now();
         let (on_chain, agent, now) = tokio::try_join!(
             self.inside.read_limiter.read_operator(&self.inside.chains, operator),
             self.inside.read_limiter.read_agent(&self.inside.chains, operator, &account),
-            window_now(&self.inside.chains, &self.inside.ambient, operator)
+            window_now(&self.inside.chains, &self.inside.clock, operator)
         )?;
         let mut view = self.view((operator, on_chain.halted_by), account, agent, (as_of, now));
         name_halt_actions(&self.inside, operator.id, std::slice::from_mut(&mut view)).await?;
@@ -299,7 +299,7 @@ impl Accounts {
         Ok(Balance {
             account_id: account.id,
             balance_usdc: agent.balance.into(),
-            last_updated: self.inside.ambient.now(),
+            last_updated: self.inside.clock.now(),
         })
     }
 
@@ -310,8 +310,8 @@ impl Accounts {
         (halted_by, halt_read_at): (Option<HaltedBy>, Timestamp),
         accounts: Vec<Account>,
     ) -> Result<HashSet<BudgetId>, ServiceError> {
-        let as_of = self.inside.ambient.now().min(halt_read_at);
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let as_of = self.inside.clock.now().min(halt_read_at);
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let agents = self.read_many(operator, &accounts).await?;
         let mut budgets = HashSet::new();
         for (account, agent) in accounts.into_iter().zip(agents) {
@@ -401,9 +401,9 @@ impl Accounts {
         for operator in full {
             let found =
                 self.inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
-            self.find_closed(&found, self.inside.ambient.now()).await?;
+            self.find_closed(&found, self.inside.clock.now()).await?;
         }
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
         for account in self.inside.store.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
             let operator = self

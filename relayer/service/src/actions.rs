@@ -93,13 +93,13 @@ impl Actions {
     /// A new record, not yet written.
     pub fn draw(&self, operator: &Operator, name: &str) -> Result<Action, ServiceError> {
         let name = name.parse().map_err(|_| ServiceError::Internal)?;
-        Ok(Action::new(operator.id, name, self.inside.ambient.now(), self.inside.ambient.id_bits()))
+        Ok(Action::new(operator.id, name, self.inside.clock.now(), self.inside.clock.id_bits()))
     }
 
     /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
     pub(super) async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
         let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
-        let since = self.inside.ambient.now().before(DAY);
+        let since = self.inside.clock.now().before(DAY);
         let made = self.inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
         if made < u64::from(self.inside.quotas.actions_daily) {
             return Ok(());
@@ -132,7 +132,7 @@ impl Actions {
         let written = match end {
             ActionEnd::NothingChanged if !is_done => self.inside.store.actions.delete_action(&action).await,
             ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
-                self.inside.store.actions.mark_action_ended(&action, self.inside.ambient.now()).await
+                self.inside.store.actions.mark_action_ended(&action, self.inside.clock.now()).await
             }
         };
         if let Err(error) = written {

@@ -95,7 +95,7 @@ async fn find_closed(
     let read = chain.read_agents(&places).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     // A node may not show a new account yet.
-    let shown_from = Timestamp::from_unix_seconds(inside.ambient.now().unix_seconds() - CREATED_SECONDS_MIN);
+    let shown_from = Timestamp::from_unix_seconds(inside.clock.now().unix_seconds() - CREATED_SECONDS_MIN);
     let is_closed = asked
         .into_iter()
         .zip(read)

@@ -10,7 +10,7 @@ use futures::future::Either;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, SendRecorder};
 use purser_model::{Action, ActionId, ActionWord, OperatorId, SentTransaction};
-use purser_store::{Ambient, Store};
+use purser_store::{Store, SystemClock};
 
 tokio::task_local! {
     /// The record of the request that this task works for.
@@ -89,12 +89,12 @@ pub fn note(what: impl FnOnce(&mut AuditFacts)) {
 /// Records transactions as those of the action that sends them. Work without an action, such as a worker's, leaves no record.
 pub struct ActionSends {
     actions: purser_store::Actions,
-    ambient: Ambient,
+    clock: SystemClock,
 }
 
 impl ActionSends {
-    pub fn new(store: &Store, ambient: &Ambient) -> Self {
-        Self { actions: store.actions.clone(), ambient: ambient.clone() }
+    pub fn new(store: &Store, clock: &SystemClock) -> Self {
+        Self { actions: store.actions.clone(), clock: clock.clone() }
     }
 }
 
@@ -107,7 +107,7 @@ impl SendRecorder for ActionSends {
         is_step: bool,
     ) -> Result<(), ChainError> {
         let Some(action) = action() else { return Ok(()) };
-        let (signature, sent_at) = (signature.to_owned(), self.ambient.now());
+        let (signature, sent_at) = (signature.to_owned(), self.clock.now());
         let sent = SentTransaction { signature, last_valid_block_height, is_step, sent_at };
         self.actions.insert_action_transaction(action, &sent).await.map_err(|error| {
             tracing::error!(%error, action_id = %action.1, "cannot record a transaction of an action");

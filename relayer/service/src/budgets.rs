@@ -163,11 +163,11 @@ impl Budgets {
         let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
         let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
         self.inside.read_limiter.take(operator.id).await?;
-        let at = self.inside.ambient.now();
+        let at = self.inside.clock.now();
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budgets(&operator.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
         let before = self.last_seen(operator).iter().map(|seen| seen.view.budget_id).collect();
         self.inside.last_seen.note_budgets(operator, &before, &views, at);
@@ -186,9 +186,9 @@ impl Budgets {
     /// NotFound: it is not there, or another operator's.
     pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
         self.inside.read_limiter.take(operator.id).await?;
-        let at = self.inside.ambient.now();
+        let at = self.inside.clock.now();
         let found = self.find(operator, id).await?;
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let view = BudgetView::of(&found, now);
         self.inside.last_seen.note_budgets(operator, &HashSet::new(), std::slice::from_ref(&view), at);
         Ok(view)
@@ -238,7 +238,7 @@ impl Budgets {
             note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
             let after = this.find(&operator, id).await.map_err(after_writing)?;
             drop(turn);
-            let now = window_now(&this.inside.chains, &this.inside.ambient, &operator)
+            let now = window_now(&this.inside.chains, &this.inside.clock, &operator)
                 .await
                 .map_err(after_writing)?;
             let view = BudgetView::of(&after, now);

@@ -46,7 +46,7 @@ impl Cleaning {
     /// Uses the time on which our clock and the nodes of every network agree, the earliest where there are several. While any of
     /// them disagrees or is silent, nothing is past its retention.
     async fn too_old(&self) -> TooOld {
-        let our_now = self.inside.ambient.now();
+        let our_now = self.inside.clock.now();
         let mut now = our_now;
         for network in self.inside.chains.networks() {
             let Ok(network) = self.inside.chains.get(network) else { continue };

@@ -84,7 +84,7 @@ impl CoSignatures {
         before: usize,
         co_signed: CoSigned,
     ) -> Result<ForApprover, ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let new = CoSignature {
             operator_id: transfer.operator_id,
             transfer_id: transfer.id,
@@ -143,7 +143,7 @@ impl CoSignatures {
     }
 
     async fn has_room(&self, operator: OperatorId) -> Result<bool, ServiceError> {
-        let since = self.inside.ambient.now().before(DAY);
+        let since = self.inside.clock.now().before(DAY);
         let count = self.inside.store.co_signatures.count_co_signatures(operator, since).await?;
         Ok(count < u64::from(self.inside.quotas.approvals_daily))
     }
@@ -151,7 +151,7 @@ impl CoSignatures {
     /// Whether it cannot land any more. Reads after that show whether it did.
     async fn has_passed(&self, network: Network, row: &CoSignature) -> Result<bool, ServiceError> {
         let chain = &self.inside.chains.get(network)?.chain;
-        let age = row.created_at.until(self.inside.ambient.now()).min(OLD);
+        let age = row.created_at.until(self.inside.clock.now()).min(OLD);
         let signed_before = Instant::now().checked_sub(age).unwrap_or_else(Instant::now);
         let passed = chain.has_passed(row.co_signed.signed.last_valid_block_height, signed_before).await;
         passed.map_err(|fault| from_fault(&fault))
@@ -172,7 +172,7 @@ impl CoSignatures {
 
     /// One pass. What fails is left for a later one and does not stop the rest.
     async fn look(&self) -> Result<(), ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let due =
             self.inside.store.co_signatures.take_co_signatures(now, LOOK, LOOK_AFTER_MAX, ROWS_MAX).await?;
         join_all(due.iter().map(|row| self.look_at(row))).await.into_iter().collect()
@@ -204,7 +204,7 @@ impl CoSignatures {
         if grant == PaidGrant::Closed {
             tracing::info!(transfer_id = %row.transfer_id, "a grant is over; the service has its rent back");
         }
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let pause = (row.created_at.until(now) / 2).clamp(LOOK_AFTER, LOOK_AFTER_MAX);
         Ok(self.inside.store.co_signatures.put_off_co_signature(row, now.after(pause)).await?)
     }

@@ -216,13 +216,13 @@ impl Denials {
         let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await;
         let written = written.map_err(|error| from_chain(network, &error, true))?;
         crash_point!("denial_head.after");
-        let next_at = self.inside.ambient.now().after(interval);
+        let next_at = self.inside.clock.now().after(interval);
         self.inside.store.denials.mark_head(operator.id, head.number, &written.signature, next_at).await?;
         tracing::info!(operator = %operator.id, number = head.number, signature = written.signature, "a head of denials is on the chain");
         Ok(())
     }
 
     fn due(&self, interval: Duration) -> Due {
-        Due::within(self.inside.ambient.now(), interval.max(HEAD_TAKES_MAX))
+        Due::within(self.inside.clock.now(), interval.max(HEAD_TAKES_MAX))
     }
 }

@@ -75,9 +75,9 @@ impl Events {
     /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
     /// Costs one database read while no webhook has a threshold.
     pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
-        let ambient = self.inside.ambient.clone();
-        let now = ambient.now();
-        let random = move || ambient.id_bits();
+        let clock = self.inside.clock.clone();
+        let now = clock.now();
+        let random = move || clock.id_bits();
         Ok(self.inside.store.events.mark_balance(account, seen, now, random).await?)
     }
 
@@ -121,7 +121,7 @@ impl Events {
         accounts: &[Account],
     ) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
         let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read_at = self.inside.ambient.now();
+        let read_at = self.inside.clock.now();
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;

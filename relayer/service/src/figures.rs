@@ -145,7 +145,7 @@ impl Figures {
         });
         let about = "Websocket subscriptions that nodes refuse";
         gauges(encoder, "purser_websocket_topics_missing", about, missing)?;
-        let now = self.inside.ambient.now().unix_seconds();
+        let now = self.inside.clock.now().unix_seconds();
         let skews = chains.iter().filter_map(|(network, figures)| {
             let skew = usize::try_from(figures.now?.abs_diff(now)).unwrap_or(usize::MAX);
             Some(([("network", network.as_str())], skew))

@@ -193,7 +193,7 @@ impl HandOvers {
 
     /// Whether that moment is at most so long ago.
     pub fn is_within(&self, at: Timestamp, duration: Duration) -> bool {
-        self.inside.ambient.now() <= at.after(duration)
+        self.inside.clock.now() <= at.after(duration)
     }
 }
 

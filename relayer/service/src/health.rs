@@ -105,7 +105,7 @@ impl Health {
 
     async fn database(&self) -> Part {
         let (written, read) = tokio::join!(
-            timeout(PATIENCE, self.inside.store.upkeep.probe_writing(self.inside.ambient.now())),
+            timeout(PATIENCE, self.inside.store.upkeep.probe_writing(self.inside.clock.now())),
             timeout(PATIENCE, self.inside.store.upkeep.probe_reading()),
         );
         let mut problems = Vec::new();
@@ -139,7 +139,7 @@ impl Health {
         let problem = read.is_none().then(|| format!("network {network}: no node answers"));
         let nodes = Part::new(NODES, Some(network), true, problem.into_iter().collect());
         // Without the seconds, which change: each change of a report is logged.
-        let here = self.inside.ambient.now().unix_seconds();
+        let here = self.inside.clock.now().unix_seconds();
         let skewed = read.filter(|chain| chain.abs_diff(here) > CLOCK_SKEW_SECONDS_MAX).map(|chain| {
             let side = if here > chain { "ahead of" } else { "behind" };
             format!(

@@ -106,7 +106,7 @@ impl Keys {
 
     /// The time by which keys end.
     pub fn now(&self) -> Timestamp {
-        self.inside.ambient.now()
+        self.inside.clock.now()
     }
 
     /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
@@ -141,7 +141,7 @@ impl Keys {
         if record.revoked_at.is_some() {
             return unauthorized(Unauthorized::RevokedKey);
         }
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
             return unauthorized(Unauthorized::ExpiredKey);
         }
@@ -161,7 +161,7 @@ impl Keys {
 
     /// Whether an accepted key is still valid: neither revoked nor expired.
     pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let key = self.inside.store.keys.find_key(key_id).await?;
         Ok(key.is_some_and(|key| {
             key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
@@ -185,9 +185,9 @@ impl Keys {
     ) -> Result<NewKey, ServiceError> {
         let operator = caller.operator();
         self.find_holder(operator, holder).await?;
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let is_named = drawn.is_some();
-        let drawn = drawn.unwrap_or_else(|| self.inside.ambient.draw());
+        let drawn = drawn.unwrap_or_else(|| self.inside.clock.draw());
         if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
             let plain = PlainKey::new(holder.role(), operator.network, self.cell.as_ref(), *drawn.secret);
             return Ok(NewKey { record, plain });
@@ -254,7 +254,7 @@ impl Keys {
         }
         note(|facts| facts.object_id = key_id.to_string().parse().ok());
         let revoked =
-            self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.ambient.now()).await?;
+            self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.clock.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)
     }
 

@@ -85,7 +85,7 @@ pub use self::streams::{StreamFilter, Streamed, Streams};
 pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks, webhooks_filter};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
-pub use purser_store::Ambient;
+pub use purser_store::SystemClock;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
 use self::audit_scope::ActionSends;
@@ -112,7 +112,7 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct Inside {
     pub store: Store,
     pub chains: Chains,
-    pub ambient: Ambient,
+    pub clock: SystemClock,
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
     pub read_limiter: ReadLimiter,
@@ -127,7 +127,7 @@ pub struct Setup {
     pub store: Store,
     pub chains: Chains,
     pub tasks: Tasks,
-    pub ambient: Ambient,
+    pub clock: SystemClock,
     /// How long a transfer's request waits for settlement.
     pub transfer_deadline: Duration,
     /// The maximum numbers of pending transfers.
@@ -191,13 +191,12 @@ pub struct Services {
 impl Services {
     /// No task runs yet; see [`Services::reconcile`].
     pub fn new(setup: Setup) -> Self {
-        let Setup { store, chains, tasks, ambient, read_limiter, quotas, metrics, webhooks: hooks, .. } =
-            setup;
+        let Setup { store, chains, tasks, clock, read_limiter, quotas, metrics, webhooks: hooks, .. } = setup;
         let last_seen = LastSeen::default();
         let inside =
-            Arc::new(Inside { store, chains, ambient, tasks, read_limiter, last_seen, quotas, metrics });
+            Arc::new(Inside { store, chains, clock, tasks, read_limiter, last_seen, quotas, metrics });
         let of = || inside.clone();
-        let recorder: Arc<dyn SendRecorder> = Arc::new(ActionSends::new(&inside.store, &inside.ambient));
+        let recorder: Arc<dyn SendRecorder> = Arc::new(ActionSends::new(&inside.store, &inside.clock));
         inside.chains.record_sends(&recorder);
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
@@ -208,7 +207,7 @@ impl Services {
         let engine = PaymentEngine::new(Outside {
             ledger: Arc::new(inside.store.transfers.clone()),
             chains: inside.chains.to_pay(),
-            clock: Arc::new(inside.ambient.clone()),
+            clock: Arc::new(inside.clock.clone()),
             observer: Arc::new(TransferObserver::new(of(), events.clone())),
             tasks: Arc::new(inside.tasks.clone()),
             stop: inside.tasks.stop.clone(),

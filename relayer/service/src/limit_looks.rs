@@ -24,7 +24,7 @@ impl Events {
         if !self.inside.store.events.watches_limits(operator.id).await? {
             return Ok(true);
         }
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let since = now.before(LATEST);
         let payments =
             self.inside.store.events.list_latest_payments(operator.id, since, PAYMENTS_MAX).await?;
@@ -39,7 +39,7 @@ impl Events {
         let places: Vec<_> = accounts.iter().map(addresses).collect();
         let read = chain.read_agents(&places).await;
         let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let second = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let second = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let mut events = Vec::new();
         let mut budgets: BTreeMap<Address, Vec<AccountId>> = BTreeMap::new();
         let mut shows_all = true;

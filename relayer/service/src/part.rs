@@ -1,9 +1,11 @@
 //! Something that the service depends on, and whether it works.
 
 use purser_model::Network;
+use serde::Serialize;
 
 /// The state of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PartStatus {
     Ok,
     /// Part of its work fails.
@@ -12,25 +14,17 @@ pub enum PartStatus {
     Failed,
 }
 
-impl PartStatus {
-    /// `ok`, `degraded` or `failed`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Degraded => "degraded",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// Something the service depends on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something the service depends on, as `/readyz` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// `database` and `tasks`; for a network `nodes`, `clock`, `websocket`, `authorities`, `sol`, `signers`.
+    #[serde(rename = "part")]
     pub name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     pub status: PartStatus,
     /// What is wrong, in words that name no operator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 

@@ -69,14 +69,14 @@ impl Passkeys {
     /// What the browser keeps of a challenge that was just made. Nobody else can make it.
     pub fn begin(&self, ceremony: Ceremony, state: &str) -> Result<String, ServiceError> {
         let key = self.key.as_ref().ok_or(ServiceError::NotConfigured)?;
-        let marked = format!("{}|{state}", self.inside.ambient.now());
+        let marked = format!("{}|{state}", self.inside.clock.now());
         let tag = key.tag(PURPOSE, format!("{ceremony}|{marked}").as_bytes());
         Ok(URL_SAFE_NO_PAD.encode([tag.as_slice(), marked.as_bytes()].concat()))
     }
 
     /// Reads it back. `None`: it is for something else, was made too long ago, or not by us.
     pub fn begun(&self, ceremony: Ceremony, kept: Option<&str>) -> Option<BegunCeremony> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let begun = self.read(ceremony, kept?)?;
         (begun.at <= now && now < begun.at.after(CEREMONY_MAX)).then_some(begun)
     }
@@ -104,9 +104,9 @@ impl Passkeys {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
         check_name("name", &made.name, NAME_CHARS_MAX)?;
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let passkey = Passkey {
-            id: PasskeyId::new(now, self.inside.ambient.id_bits()),
+            id: PasskeyId::new(now, self.inside.clock.id_bits()),
             key_id: *key_id,
             name: made.name,
             credential_id: made.credential_id,
@@ -135,7 +135,7 @@ impl Passkeys {
             .inside
             .store
             .sessions
-            .list_passkeys(caller.operator_id(), self.inside.ambient.now(), LISTED_MAX)
+            .list_passkeys(caller.operator_id(), self.inside.clock.now(), LISTED_MAX)
             .await?;
         let mut known = HashMap::new();
         let mut views = Vec::new();

@@ -37,7 +37,7 @@ impl PausesAndHalts {
             action_id: action_id(),
             what,
             tx_signature: landed.signature.clone(),
-            landed_at: self.inside.ambient.now(),
+            landed_at: self.inside.clock.now(),
         };
         if let Err(error) = self.inside.store.actions.insert_stop(&stop).await {
             tracing::warn!(operator_id = %operator.id, %error, "cannot follow a {}", what.as_str());
@@ -69,7 +69,7 @@ impl PausesAndHalts {
     }
 
     async fn look_at(&self, stop: &Stop) -> Result<(), ServiceError> {
-        let age_above = |limit: Duration| stop.landed_at.after(limit) < self.inside.ambient.now();
+        let age_above = |limit: Duration| stop.landed_at.after(limit) < self.inside.clock.now();
         let Some(operator) = self.inside.store.operators.find_operator(stop.operator_id).await? else {
             return Ok(self.inside.store.actions.delete_stop(stop).await?);
         };
@@ -101,7 +101,7 @@ impl PausesAndHalts {
             .inside
             .store
             .actions
-            .mark_stopped_again(stop, &landed.signature, self.inside.ambient.now())
+            .mark_stopped_again(stop, &landed.signature, self.inside.clock.now())
             .await?)
     }
 
@@ -110,7 +110,7 @@ impl PausesAndHalts {
         let actions = &self.inside.store.actions;
         let Some(action_id) = stop.action_id else { return Ok(actions.delete_stop(stop).await?) };
         let (of, signature) = ((stop.operator_id, action_id), stop.tx_signature.clone());
-        let (done, now) = (ActionOutcome::Done, self.inside.ambient.now());
+        let (done, now) = (ActionOutcome::Done, self.inside.clock.now());
         actions.mark_action_found(of, done, Some(&stop.tx_signature), &[signature], now).await?;
         Ok(())
     }

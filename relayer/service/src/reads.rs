@@ -14,7 +14,7 @@ use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
-use super::{Ambient, Chains};
+use super::{Chains, SystemClock};
 use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
 use purser_core::Payment;
 use purser_model::{Account, AccountId, Address, Operator, OperatorId, Principal, TransferId};
@@ -248,11 +248,11 @@ pub(super) async fn read_operator(
 /// The time in Unix seconds for the spend window. While clocks disagree, a spend counts as long as any of them still counts it.
 pub(super) async fn window_now(
     chains: &Chains,
-    ambient: &Ambient,
+    clock: &SystemClock,
     operator: &Operator,
 ) -> Result<i64, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
-    let host_now = ambient.now().unix_seconds();
+    let host_now = clock.now().unix_seconds();
     if let Some(agreed) = chain.agreed_now(host_now).await {
         return Ok(agreed);
     }

@@ -84,14 +84,14 @@ impl Requests {
         asked: NamedRequest,
     ) -> Result<RequestStart, ServiceError> {
         let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let mut claim = NewRequest {
             operator_id: operator.id,
             idempotency_key: asked.idempotency_key,
             fingerprint: asked.fingerprint,
             key_id: asked.key_id,
-            seed: Seed::new(self.inside.ambient.random()),
-            lease: format!("{:032x}", self.inside.ambient.id_bits()),
+            seed: Seed::new(self.inside.clock.random()),
+            lease: format!("{:032x}", self.inside.clock.id_bits()),
             now,
             lease_expires_at: now.after(LEASE),
             forgotten_before: None,
@@ -142,7 +142,7 @@ impl Requests {
                 .inside
                 .store
                 .requests
-                .lease_request(&run.claim, self.inside.ambient.now().after(LEASE))
+                .lease_request(&run.claim, self.inside.clock.now().after(LEASE))
                 .await
             {
                 tracing::warn!(%error, "cannot extend the lease of a request");
@@ -160,7 +160,7 @@ impl Requests {
             .inside
             .store
             .requests
-            .find_request_state(operator.id, key, Due::within(self.inside.ambient.now(), LEASE))
+            .find_request_state(operator.id, key, Due::within(self.inside.clock.now(), LEASE))
             .await?)
     }
 
@@ -170,7 +170,7 @@ impl Requests {
         let written = match ending {
             RequestOutcome::Answered { status, body, shows_secret } => {
                 let body = if shows_secret {
-                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.inside.ambient.random()))
+                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.inside.clock.random()))
                 } else {
                     StoredBody::Plain(body)
                 };
@@ -179,7 +179,7 @@ impl Requests {
             RequestOutcome::Refused if is_first => self.inside.store.requests.delete_request(&claim).await,
             // An earlier try may have had an effect.
             RequestOutcome::Refused | RequestOutcome::Unknown => {
-                self.inside.store.requests.lease_request(&claim, self.inside.ambient.now()).await
+                self.inside.store.requests.lease_request(&claim, self.inside.clock.now()).await
             }
         };
         if let Err(error) = written {

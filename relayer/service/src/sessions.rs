@@ -53,7 +53,7 @@ impl Sessions {
         let Principal::Operator { operator, key_id, .. } = principal else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
         };
-        let token = SessionToken::new(self.inside.ambient.random());
+        let token = SessionToken::new(self.inside.clock.random());
         let id = SessionId::of(&token.hash());
         let mut action = self.actions.draw(operator, "sign_in")?;
         action.outcome = ActionOutcome::Done;
@@ -79,7 +79,7 @@ impl Sessions {
             .inside
             .store
             .sessions
-            .list_sessions(operator.id, self.inside.ambient.now(), LISTED_MAX)
+            .list_sessions(operator.id, self.inside.clock.now(), LISTED_MAX)
             .await?;
         let mut known = HashMap::new();
         let mut views = Vec::new();
@@ -102,7 +102,7 @@ impl Sessions {
             .inside
             .store
             .sessions
-            .list_sessions(caller.operator_id(), self.inside.ambient.now(), LISTED_MAX)
+            .list_sessions(caller.operator_id(), self.inside.clock.now(), LISTED_MAX)
             .await?;
         let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
             return Err(missing);
@@ -128,7 +128,7 @@ impl Sessions {
         token: &SessionToken,
         from: impl FnOnce() -> Option<IpAddr> + Send,
     ) -> Result<Principal, ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let unknown = ServiceError::Unauthorized(Unauthorized::UnknownKey);
         let Some((session, key, operator)) = self.inside.store.sessions.find_session(&token.hash()).await?
         else {

@@ -173,7 +173,7 @@ impl Signers {
             let of_network = operators.iter().filter(|operator| operator.network == network);
             let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
             self.known().operators.insert(network, addresses.len());
-            let at = self.inside.ambient.now();
+            let at = self.inside.clock.now();
             match parts.chain.look_at_keys(&addresses).await {
                 Ok(KeyLook { problems: found, halted }) => {
                     self.known().halted.insert(network, (at, halted.into_iter().collect()));

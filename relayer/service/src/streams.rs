@@ -117,7 +117,7 @@ impl Streams {
         let place =
             self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams(STREAMS_PER_OPERATOR_MAX))?;
         if filter.types.contains(&EventType::LimitThreshold) {
-            self.inside.store.events.watch_limits(operator.id, self.inside.ambient.now()).await?;
+            self.inside.store.events.watch_limits(operator.id, self.inside.clock.now()).await?;
         }
         let newest = self.inside.store.events.open_stream(operator.id).await?;
         let after = match last {

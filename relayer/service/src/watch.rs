@@ -96,7 +96,7 @@ impl Watch {
 
     async fn count_stored(&self, counts: &mut Counts) -> Result<(), ServiceError> {
         let store = &self.inside.store;
-        let since = self.inside.ambient.now().before(APPROVAL_OLD);
+        let since = self.inside.clock.now().before(APPROVAL_OLD);
         let failing = store.webhooks.count_failing_webhooks().await?;
         let waiting = store.transfers.count_approvals_since(since).await?;
         for (condition, found) in [(Condition::WebhookFailing, failing), (Condition::ApprovalOld, waiting)] {
@@ -168,12 +168,12 @@ impl Watch {
         if budgets.is_empty() {
             return Ok(());
         }
-        let at = self.inside.ambient.now();
+        let at = self.inside.clock.now();
         let addresses: Vec<_> = budgets.iter().map(|budget| budget.0).collect();
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_budgets_at(&operator.address, &addresses).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let views: Vec<BudgetView> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
         self.inside.last_seen.note_budgets(operator, &budgets, &views, at);
         Ok(())

@@ -20,13 +20,13 @@
 mod account_changes;
 mod accounts;
 mod actions;
-mod ambient;
 mod approvals;
 mod attempts;
 mod balances;
 mod chain_wins;
 mod claims;
 mod cleaning;
+mod clock;
 mod co_signatures;
 mod connections;
 mod deliveries;
@@ -97,9 +97,9 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-pub use ambient::Ambient;
 pub use attempts::AttemptMade;
 use cleaning::LookedAt;
+pub use clock::SystemClock;
 pub use deliveries::LeasedDelivery;
 pub use due::Due;
 pub use error::StoreError;
@@ -122,7 +122,7 @@ pub use streams::{PLACED_AT_ONCE, PlacedEvent};
 pub use tables::Tables;
 pub use token_accounts::{NewTokenAccount, TokenAccountReservation};
 use transaction::Transaction;
-pub use walks::{ADOPTED_STATUS, Readings, UnfinishedWalk, Walk, Whose};
+pub use walks::{ADOPTED_STATUS, Readings, UnfinishedWalk, Walk, WalkOwner};
 pub use webhooks::SealedSecrets;
 use writer::Turn;
 

@@ -3,11 +3,14 @@
 use super::query::{columns, sql};
 use super::row::{Row, row};
 use super::{Policies, StoreError};
-use purser_model::{AccountId, ActionId, Asking, OperatorId, PolicyVersion, SetBy, Timestamp};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature};
+use purser_model::wire::{PolicyFields, PolicyVersion};
+use purser_model::{AccountId, ActionId, Asking, OperatorId, SpendingPolicy, Timestamp};
 
-row! { SetBy { signer, signature: tx_signature, at: set_at } }
-
-row! { PolicyVersion from row { version, policy, by = SetBy::read(row)?, asking = read_asking(row)?, action_id } }
+row! { PolicyVersion from row {
+    version = PolicyVersionNumber(row.get("version")?), set_at, signer, tx_signature = Signature(row.get("tx_signature")?),
+    key_id, reason, action_id, policy = row.get::<Option<SpendingPolicy>>("policy")?.map(PolicyFields),
+}}
 
 /// Who asked for a policy, if a key of this service did.
 pub(super) fn read_asking(row: &Row<'_>) -> Result<Option<Asking>, StoreError> {

@@ -57,7 +57,7 @@ pub struct Readings {
 
 /// Whose history to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum WalkOwner {
     Operator(OperatorId),
     Account(AccountId),
 }
@@ -127,15 +127,15 @@ impl Index {
     pub async fn find_known(
         &self,
         network: Network,
-        whose: Whose,
+        whose: WalkOwner,
         transactions: &[Mark],
     ) -> Result<HashMap<Mark, Vec<(Timestamp, Option<TransferId>)>>, StoreError> {
         if transactions.is_empty() {
             return Ok(HashMap::new());
         }
         let (column, id) = match whose {
-            Whose::Operator(id) => ("operator_id", id.to_string()),
-            Whose::Account(id) => ("account_id", id.to_string()),
+            WalkOwner::Operator(id) => ("operator_id", id.to_string()),
+            WalkOwner::Account(id) => ("account_id", id.to_string()),
         };
         let rows: Vec<WalkedEntry> = sql! {
             "SELECT tx_signature, slot, created_at, transfer_id,

@@ -58,38 +58,15 @@ struct ReadyResponse {
     ready: bool,
     version: &'static str,
     commit: &'static str,
-    parts: Vec<PartResponse>,
-}
-
-#[derive(Serialize)]
-struct PartResponse {
-    part: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network: Option<&'static str>,
-    /// `ok`, `degraded` or `failed`.
-    status: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<String>,
-}
-
-impl From<Part> for PartResponse {
-    fn from(part: Part) -> Self {
-        Self {
-            part: part.name,
-            network: part.network.map(|network| network.as_str()),
-            status: part.status.as_str(),
-            problems: part.problems,
-        }
-    }
+    parts: Vec<Part>,
 }
 
 /// Whether a transfer can be paid here now: 503 when none can.
 async fn ready(State(admin): State<Admin>) -> Response {
     let report = admin.health.report().await;
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let parts = report.parts.into_iter().map(PartResponse::from).collect();
     let Version { number: version, commit, .. } = admin.version;
-    let ready = ReadyResponse { ready: report.ready, version, commit, parts };
+    let ready = ReadyResponse { ready: report.ready, version, commit, parts: report.parts };
     (status, Json(ready)).into_response()
 }
 

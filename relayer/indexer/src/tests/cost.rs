@@ -1,14 +1,14 @@
 use std::collections::BTreeSet;
 
 use super::world::{Expected, World};
-use super::{AMBIENT, Scene};
+use super::{CLOCK, Scene};
 use crate::walk::Walked;
 use purser_chain::Commitment;
 use purser_model::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, Network,
     Provisioning, Tags,
 };
-use purser_store::Whose;
+use purser_store::WalkOwner;
 
 const ACCOUNTS: u32 = 10_000;
 
@@ -37,7 +37,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             approvals: ApprovalRule::On,
             create_token_accounts: false,
             provisioning: Provisioning::Ready,
-            created_at: AMBIENT.now(),
+            created_at: CLOCK.now(),
         };
         scene.store.accounts.insert_account(&account).await.expect("inserted");
     }
@@ -66,7 +66,7 @@ async fn a_walk_of_an_operator_ends_after_its_steps_and_the_next_one_resumes() {
     let mut walks = 0;
     loop {
         scene.node.take_calls();
-        indexer.walk(operator.address, Whose::Operator(operator.id)).await.expect("walked");
+        indexer.walk(operator.address, WalkOwner::Operator(operator.id)).await.expect("walked");
         walks += 1;
         let calls = scene.node.take_calls();
         assert!(calls <= 50, "{calls} calls for six steps of five transactions");
@@ -97,7 +97,7 @@ async fn the_whole_past_of_a_token_account_is_read_by_turns_too() {
         loop {
             scene.node.take_calls();
             let walked =
-                indexer.walk_all(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+                indexer.walk_all(agent.token_account, WalkOwner::Account(agent.id)).await.expect("walked");
             turns += 1;
             let calls = scene.node.take_calls();
             assert!(calls <= 60, "{calls} calls for six steps of five transactions and the pages between");
@@ -105,7 +105,7 @@ async fn the_whole_past_of_a_token_account_is_read_by_turns_too() {
                 return turns;
             }
             // Ordinary walks go on with it.
-            indexer.walk(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+            indexer.walk(agent.token_account, WalkOwner::Account(agent.id)).await.expect("walked");
         }
     };
     assert!(walks_all().await > 1);
@@ -128,7 +128,7 @@ async fn a_walk_of_a_token_account_ends_after_its_steps_too_and_later_looks_find
     let mut walks = 0;
     loop {
         scene.node.take_calls();
-        let walked = indexer.walk(agent.token_account, Whose::Account(agent.id)).await.expect("walked");
+        let walked = indexer.walk(agent.token_account, WalkOwner::Account(agent.id)).await.expect("walked");
         walks += 1;
         let calls = scene.node.take_calls();
         assert!(calls <= 50, "{calls} calls for six steps of five transactions");

@@ -23,7 +23,7 @@ use purser_model::{
     Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
     HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Tags, Timestamp,
 };
-use purser_service::{Ambient, Chains, ReadLimiter, Services, Setup, Tasks, WebhookParts};
+use purser_service::{Chains, ReadLimiter, Services, Setup, SystemClock, Tasks, WebhookParts};
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
 
@@ -34,7 +34,7 @@ fn pass_seconds(seconds: i64) {
     NOW.fetch_add(seconds, Ordering::SeqCst);
 }
 
-const AMBIENT: Ambient = Ambient {
+const CLOCK: SystemClock = SystemClock {
     now: || Timestamp::from_unix_seconds(NOW.load(Ordering::SeqCst)),
     server: None,
     fill_random: |bytes| bytes.fill(7),
@@ -61,7 +61,7 @@ impl Scene {
                 name: OperatorName::parse("operator").expect("valid"),
                 address: operator.address,
                 requires_reason: false,
-                created_at: AMBIENT.now(),
+                created_at: CLOCK.now(),
             };
             store.operators.insert_operator(&registered).await.expect("inserted");
         }
@@ -80,7 +80,7 @@ impl Scene {
                 approvals: ApprovalRule::On,
                 create_token_accounts: false,
                 provisioning: Provisioning::Ready,
-                created_at: AMBIENT.now(),
+                created_at: CLOCK.now(),
             };
             store.accounts.insert_account(&account).await.expect("inserted");
         }
@@ -93,7 +93,7 @@ impl Scene {
             store: self.store.clone(),
             chains: Chains::default(),
             tasks: Tasks::default(),
-            ambient: AMBIENT,
+            clock: CLOCK,
             transfer_deadline: Duration::from_secs(1),
             pending: purser_service::PendingLimits { per_account: 1, per_operator: 1 },
             refusals: purser_service::RefusalLimits { per_account: 1, per_operator: 1 },
@@ -128,7 +128,7 @@ impl Scene {
             operators: self.store.operators.clone(),
             policies: self.store.policies.clone(),
             events: services.events,
-            ambient: AMBIENT,
+            clock: CLOCK,
             metrics: purser_base::metrics::Metrics::default(),
             interval: Duration::from_secs(10),
         })

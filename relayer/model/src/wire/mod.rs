@@ -10,4 +10,4 @@ pub mod schema;
 pub use self::action::{ActionName, ActionObject, ActionResponse, Fields};
 pub use self::checks::CheckBody;
 pub use self::denial::{DenialDocument, DenialSignature};
-pub use self::policy::{PolicyFields, WarningBody};
+pub use self::policy::{PolicyFields, PolicyVersion, WarningBody};

@@ -4,8 +4,10 @@ use purser_policy::{AllowedRecipients, Limit, SpendingPolicy, Warning};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::schema::{CounterpartyText, Message, UsdcLimit, WarningCode, changed, written};
-use crate::{CounterpartyKind, entries, of_entries};
+use super::schema::{
+    CounterpartyText, Message, PolicyVersionNumber, Signature, UsdcLimit, WarningCode, changed, written,
+};
+use crate::{ActionId, Address, CounterpartyKind, KeyId, PolicyReason, Timestamp, entries, of_entries};
 
 /// A policy as it is answered, announced and stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,29 @@ struct WrittenPolicy {
     require_memo: bool,
     /// Whether nothing may leave.
     paused: bool,
+}
+
+/// A version of a policy, and what set it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = PolicySet)]
+pub struct PolicyVersion {
+    pub version: PolicyVersionNumber,
+    pub set_at: Timestamp,
+    /// Whose key signed it; `null` if unknown.
+    #[schema(required)]
+    pub signer: Option<Address>,
+    pub tx_signature: Signature,
+    /// The API key that asked for it, where it came by the API.
+    #[schema(required)]
+    pub key_id: Option<KeyId>,
+    #[schema(required)]
+    pub reason: Option<PolicyReason>,
+    /// The action on record that it was; `null` where a wallet set it without the service.
+    #[schema(required)]
+    pub action_id: Option<ActionId>,
+    /// Its recipients as they stand on the chain; `null` where it could not be read any more.
+    #[schema(required)]
+    pub policy: Option<PolicyFields>,
 }
 
 /// A rule that was set and can never match, or a limit that stops payments without a pause. The rule is in force all the same.

@@ -64,7 +64,7 @@ pub type AnyEventType = Text<EventType>;
 macro_rules! named_text {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
-        #[derive(Debug, Clone, serde::Serialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
         pub struct $name(pub String);
 
         impl<T: Into<String>> From<T> for $name {

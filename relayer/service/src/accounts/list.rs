@@ -82,8 +82,8 @@ impl Accounts {
         let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
         let filter = accounts_filter(operator.id, wanted.clone());
         let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
-        let as_of = self.inside.ambient.now();
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let as_of = self.inside.clock.now();
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let mut items = Vec::new();
         for _ in 0..BATCHES_MAX {
             // One row too many shows whether more follow.

@@ -17,7 +17,7 @@ const ACTIONS_MAX: u32 = 100;
 
 /// One pass over the open actions of every process. Those of a network that does not answer are left for the next pass.
 pub(super) async fn look(inside: &Inside) -> Result<(), ServiceError> {
-    let sent_before = inside.ambient.now().before(FOLLOWED_FOR);
+    let sent_before = inside.clock.now().before(FOLLOWED_FOR);
     let mut looked = Ok(());
     for network in inside.chains.networks() {
         looked = looked.and(look_on(inside, network, sent_before).await);
@@ -37,7 +37,7 @@ async fn look_at(
     network: Network,
     (operator_id, action_id): (OperatorId, ActionId),
 ) -> Result<(), ServiceError> {
-    let (actions, now) = (&inside.store.actions, inside.ambient.now());
+    let (actions, now) = (&inside.store.actions, inside.clock.now());
     let sent = actions.list_action_transactions(action_id).await?;
     let Some(newest) = sent.iter().map(|sent| sent.sent_at).max() else { return Ok(()) };
     let chain = &inside.chains.get(network)?.chain;

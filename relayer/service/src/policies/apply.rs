@@ -159,7 +159,7 @@ impl Policies {
         policy: &SpendingPolicy,
         tx_signature: Option<&str>,
     ) -> Result<(), ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let version = pending.expected_version.saturating_add(1);
         let (operator_id, account_id) = (pending.operator_id, pending.account_id);
         self.inside.store.policies.mark_policy_asking(operator_id, account_id, pending.hash, version).await?;
@@ -192,6 +192,6 @@ impl Policies {
     }
 
     fn is_recent(&self, pending: &PendingPolicy) -> bool {
-        self.inside.ambient.now() < pending.created_at.after(PROPOSING_TIMEOUT)
+        self.inside.clock.now() < pending.created_at.after(PROPOSING_TIMEOUT)
     }
 }

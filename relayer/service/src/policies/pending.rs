@@ -87,7 +87,7 @@ impl Policies {
             allowlist_entries: asked.allowlist.len() as u64,
             due_at: now.saturating_add(LOOK_AFTER_SECONDS),
             is_announced: waiting.is_some() && written.is_some_and(|written| written.is_announced),
-            created_at: self.inside.ambient.now(),
+            created_at: self.inside.clock.now(),
             sealed_by: None,
         };
         self.inside.store.policies.insert_pending_policy(&pending, self.inside.quotas).await?;
@@ -134,7 +134,7 @@ impl Policies {
         policy: &SpendingPolicy,
         effective_at: i64,
     ) -> Result<(), ServiceError> {
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         let from = Timestamp::from_unix_seconds(effective_at);
         let signer = pending.sealed_by.as_ref().unwrap_or(&current.operator.policy_authority);
         let event = Event::policy_pending(pending, policy, from, signer, now);

@@ -3,9 +3,8 @@
 use super::Policies;
 use crate::ServiceError;
 use crate::audit_scope::action_id;
-use purser_model::{
-    AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest, PolicyVersion,
-};
+use purser_model::wire::PolicyVersion;
+use purser_model::{AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest};
 
 /// Binds a cursor of the list to its operator and account.
 pub fn policy_versions_filter(operator_id: OperatorId, account_id: AccountId) -> String {
@@ -26,7 +25,7 @@ impl Policies {
         let rows_max = request.limit.get() + 1;
         let rows = self.inside.store.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
         let filter = policy_versions_filter(operator.id, id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.to_string())))
+        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.0.to_string())))
     }
 
     /// One version of an account's policy. `None`: the indexer has not read it.
@@ -38,7 +37,7 @@ impl Policies {
     ) -> Result<Option<PolicyVersion>, ServiceError> {
         let below = Some(version.saturating_add(1));
         let found = self.inside.store.policies.list_policy_versions(operator.id, id, below, 1).await?;
-        Ok(found.into_iter().find(|found| found.version == version))
+        Ok(found.into_iter().find(|found| found.version.0 == version))
     }
 
     /// Records who asked for a change. The change stands even when this write fails.

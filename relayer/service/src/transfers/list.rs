@@ -43,13 +43,13 @@ impl Transfers {
 
     /// The beginning of this day in UTC.
     pub fn today(&self) -> Timestamp {
-        let seconds = self.inside.ambient.now().unix_seconds();
+        let seconds = self.inside.clock.now().unix_seconds();
         Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(DAY_SECONDS))
     }
 
     /// The time by the service's clock.
     pub fn now(&self) -> Timestamp {
-        self.inside.ambient.now()
+        self.inside.clock.now()
     }
 
     /// What each account paid in each of the days that begin at `days`, over the newest `rows_max` transfers that settled in each.

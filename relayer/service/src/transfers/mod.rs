@@ -167,7 +167,7 @@ impl Transfers {
         let this = self.clone();
         self.inside.tasks.keep("sweeper", async move {
             if let Err(error) =
-                this.inside.store.transfers.release_orphaned_leases(this.inside.ambient.now()).await
+                this.inside.store.transfers.release_orphaned_leases(this.inside.clock.now()).await
             {
                 tracing::warn!(%error, "cannot release the previous process's leases; they will expire");
             }

@@ -35,7 +35,7 @@ impl Observer for TransferObserver {
         metrics.count_transfer(network, transfer.state.status().as_str());
         match &transfer.state {
             TransferState::Settled(_) => {
-                let took = transfer.created_at.until(self.inside.ambient.now());
+                let took = transfer.created_at.until(self.inside.clock.now());
                 metrics.settled_after(network, took.as_secs_f64());
                 // An approval has the id of its transfer.
                 let approval_id = transfer.approval.requested().map(|_| tracing::field::display(transfer.id));

@@ -31,7 +31,7 @@ impl Transfers {
         let operator = principal.operator();
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let agent = self.inside.read_limiter.read_agent(&self.inside.chains, operator, &account).await?;
-        let now = window_now(&self.inside.chains, &self.inside.ambient, operator).await?;
+        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let budget = match agent.bounds().budget {
             Some(named) => Some(self.budget_limits(operator, named, now).await?),
             None => None,
@@ -83,7 +83,7 @@ impl Transfers {
         let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
         let read = async { task.read(&payment).await.map_err(|fault| from_fault(&fault)) };
         let view = self.inside.read_limiter.read_view(&account, &payment, read).await?;
-        let (decision, checks) = decide(&view, &payment, self.inside.ambient.now());
+        let (decision, checks) = decide(&view, &payment, self.inside.clock.now());
         match decision {
             Decision::Sign | Decision::AlreadyMade | Decision::NoRoom => Ok(Preview::Allowed(checks)),
             Decision::Rejected(rejection) => Ok(Preview::Rejected(rejection)),

@@ -70,7 +70,7 @@ impl Transfers {
                 Lacks::TokenAccount => {}
                 Lacks::Otherwise => return Ok(()),
             }
-            let now = self.inside.ambient.now();
+            let now = self.inside.clock.now();
             let new = NewTokenAccount {
                 operator_id: payer.operator_id,
                 account_id: payer.account_id,
@@ -97,7 +97,7 @@ impl Transfers {
         let accounts = &self.inside.store.accounts;
         let ended = match &created {
             Ok(_) | Err(ChainError::Rejected { .. }) => {
-                accounts.end_token_account(new, self.inside.ambient.now()).await
+                accounts.end_token_account(new, self.inside.clock.now()).await
             }
             // No transaction of it can land any more.
             Err(ChainError::SignerUnavailable { .. } | ChainError::Expired) => {
@@ -153,7 +153,7 @@ impl Transfers {
         }
         let buckets = view.tags.len();
         let with_one = ChainView { destination: Destination::TokenAccount { owner: wallet }, ..view };
-        match decide(&with_one, &payment, self.inside.ambient.now()).0 {
+        match decide(&with_one, &payment, self.inside.clock.now()).0 {
             Decision::Sign => Ok(Lacks::TokenAccount),
             Decision::NoRoom => {
                 let room = chain.make_room(payer, buckets).await.map_err(|fault| from_fault(&fault))?;
@@ -172,7 +172,7 @@ impl Transfers {
         account: &Account,
         asked: &TransferRequest,
     ) -> Result<Option<NoTokenAccount>, ServiceError> {
-        let (whose, now) = ((account.operator_id, account.id), self.inside.ambient.now());
+        let (whose, now) = ((account.operator_id, account.id), self.inside.clock.now());
         let accounts = &self.inside.store.accounts;
         Ok(accounts.refuses_token_account(whose, asked.amount, now, self.inside.quotas).await?)
     }

@@ -110,10 +110,10 @@ impl Webhooks {
         drawn: Option<Drawn>,
     ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
-        let ambient = &self.inside.ambient;
-        let drawn = drawn.unwrap_or_else(|| ambient.draw());
+        let clock = &self.inside.clock;
+        let drawn = drawn.unwrap_or_else(|| clock.draw());
         let event = Event::webhook_test(operator.id, webhook.id, drawn.at, drawn.id_bits);
-        match self.inside.store.webhooks.insert_test_event(&webhook, &event, ambient.now()).await {
+        match self.inside.store.webhooks.insert_test_event(&webhook, &event, clock.now()).await {
             Ok(()) | Err(StoreError::AlreadyThere) => Ok(event),
             Err(error) => Err(error.into()),
         }
@@ -130,7 +130,7 @@ impl Webhooks {
     ) -> Result<u64, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
         let (announced, webhooks) = (self.inside.store.events.clone(), self.inside.store.webhooks.clone());
-        let now = self.inside.ambient.now();
+        let now = self.inside.clock.now();
         match asked {
             Replay::Event(event_id) => {
                 let event = announced.find_event(operator.id, event_id).await?;

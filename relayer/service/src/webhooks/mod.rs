@@ -75,9 +75,9 @@ impl Webhooks {
         let events = events.ok_or_else(|| Invalid::new("events", "is required"))?;
         let url = url.ok_or_else(|| Invalid::new("url", "is required"))?;
         let account_ids = account_ids.unwrap_or_default();
-        let ambient = &self.inside.ambient;
+        let clock = &self.inside.clock;
         let is_named = drawn.is_some();
-        let drawn = drawn.unwrap_or_else(|| ambient.draw());
+        let drawn = drawn.unwrap_or_else(|| clock.draw());
         let id = WebhookId::new(drawn.at, drawn.id_bits);
         let secret = WebhookSecret::new(&drawn.secret);
         if is_named && let Some(webhook) = self.inside.store.webhooks.find_webhook(operator.id, id).await? {
@@ -87,7 +87,7 @@ impl Webhooks {
         self.check_accounts(operator, &account_ids).await?;
         let subscription = Subscription::new(events, account_ids, threshold.flatten())?;
         let sealing_key = self.sealing_key()?;
-        let now = ambient.now();
+        let now = clock.now();
         let webhook = Webhook {
             id,
             operator_id: operator.id,
@@ -99,7 +99,7 @@ impl Webhooks {
             created_at: now,
             updated_at: now,
         };
-        let sealed = sealing_key.seal(webhook.id, &secret, &ambient.random());
+        let sealed = sealing_key.seal(webhook.id, &secret, &clock.random());
         note_made(webhook.id);
         match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
@@ -147,7 +147,7 @@ impl Webhooks {
         self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
-            let changed = change(&seen, &asked, url.clone(), self.inside.ambient.now())?;
+            let changed = change(&seen, &asked, url.clone(), self.inside.clock.now())?;
             match self.inside.store.webhooks.mark_webhook_changed(&seen, &changed).await {
                 Ok(()) => {
                     self.learn_balances(operator, &changed);
@@ -175,9 +175,9 @@ impl Webhooks {
         id: WebhookId,
         drawn: Option<Drawn>,
     ) -> Result<NewSecret, ServiceError> {
-        let ambient = &self.inside.ambient;
+        let clock = &self.inside.clock;
         let is_named = drawn.is_some();
-        let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| ambient.draw()).secret);
+        let secret = WebhookSecret::new(&drawn.unwrap_or_else(|| clock.draw()).secret);
         let sealing_key = self.sealing_key()?;
         for _ in 0..TRIES_MAX {
             let webhook = self.get(operator, id).await?;
@@ -188,7 +188,7 @@ impl Webhooks {
             if is_named && sealing_key.open(id, &seen).is_ok_and(is_done) {
                 return Ok(NewSecret { webhook, secret });
             }
-            let (now, sealed) = (ambient.now(), sealing_key.seal(id, &secret, &ambient.random()));
+            let (now, sealed) = (clock.now(), sealing_key.seal(id, &secret, &clock.random()));
             let until = now.after(SECRET_OVERLAP);
             if self
                 .inside

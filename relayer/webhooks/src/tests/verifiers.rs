@@ -37,7 +37,7 @@ for one in json.load(sys.stdin):
 
 /// A delivery made now, also signed with the previous secret, in the form that the programs read.
 fn delivery(secret: &WebhookSecret, previous: Option<&WebhookSecret>) -> serde_json::Value {
-    let now = (purser_store::Ambient::SYSTEM.now)();
+    let now = (purser_store::SystemClock::SYSTEM.now)();
     let event =
         Event::webhook_test(OperatorId::from_bytes([1; 16]), WebhookId::from_bytes([2; 16]), now, u128::MAX);
     let payload = Payload::new(event.id, event.envelope().get().into(), now, secret, previous);

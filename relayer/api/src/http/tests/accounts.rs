@@ -11,7 +11,7 @@ use purser_model::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
     Provisioning, Tags, Timestamp,
 };
-use purser_service::Ambient;
+use purser_service::SystemClock;
 
 #[tokio::test]
 async fn a_new_account_has_the_default_policy() {
@@ -156,19 +156,19 @@ async fn a_key_is_shown_once_and_ends_when_it_is_revoked_or_expires() {
 
     let past = relayer.post(&path, &json!({ "expires_at": "2001-01-01T00:00:00Z" })).await;
     assert_eq!((past.error(), &past.body["param"]), ((400, "invalid_request"), &json!("expires_at")));
-    let soon = Ambient::SYSTEM.now().after(Duration::from_secs(3));
+    let soon = SystemClock::SYSTEM.now().after(Duration::from_secs(3));
     let made = relayer.post(&path, &json!({ "expires_at": soon.to_string() })).await;
     let key = made.body["key"].as_str().expect("text");
     let early = relayer.send("GET", &balance, key, None).await.status;
-    assert!(early == StatusCode::OK || Ambient::SYSTEM.now() >= soon, "{early} before it expires");
-    tokio::time::sleep(Ambient::SYSTEM.now().until(soon.after(Duration::from_millis(1)))).await;
+    assert!(early == StatusCode::OK || SystemClock::SYSTEM.now() >= soon, "{early} before it expires");
+    tokio::time::sleep(SystemClock::SYSTEM.now().until(soon.after(Duration::from_millis(1)))).await;
     assert_eq!(relayer.send("GET", &balance, key, None).await.error(), (401, "unauthorized"));
 }
 
 #[tokio::test]
 async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
     let relayer = Relayer::start().await;
-    let made_at = Timestamp::from_unix_seconds(Ambient::SYSTEM.now().unix_seconds() - 600);
+    let made_at = Timestamp::from_unix_seconds(SystemClock::SYSTEM.now().unix_seconds() - 600);
     for number in 0..ACCOUNTS_MAX {
         // None of them is on the chain any more.
         let account = Account {

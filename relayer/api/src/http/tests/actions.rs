@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ACTIONS_MAX, Relayer};
 use purser_chain::{ChainError, SentEnd};
 use purser_model::{Action, Network, OperatorId, PlainKey, SentTransaction, Timestamp};
-use purser_service::{Ambient, ServiceError};
+use purser_service::{ServiceError, SystemClock};
 
 impl Relayer {
     async fn recorded(&self) -> Vec<Value> {
@@ -67,14 +67,14 @@ impl Interrupted {
         let relayer = Relayer::start().await;
         let operators = relayer.store.operators.list_operators().await.expect("read");
         let operator = operators.first().expect("an operator").id;
-        Self { relayer, operator, at: Ambient::SYSTEM.now().before(Duration::from_secs(600)) }
+        Self { relayer, operator, at: SystemClock::SYSTEM.now().before(Duration::from_secs(600)) }
     }
 
     /// Begins an action that sends these transactions, so many seconds later, and never ends it.
     async fn begins(&self, sent: &[(&str, bool)], seconds: u64) -> Action {
         let at = self.at.after(Duration::from_secs(seconds));
         let name = "update_policy".parse().expect("a name");
-        let action = Action::new(self.operator, name, at, Ambient::SYSTEM.id_bits());
+        let action = Action::new(self.operator, name, at, SystemClock::SYSTEM.id_bits());
         let actions = &self.relayer.store.actions;
         actions.insert_action(&action).await.expect("inserted");
         for (signature, is_step) in sent {
@@ -178,7 +178,7 @@ async fn change_has_its_transaction_on_record_until_it_is_known_how_it_ended() {
     let path = format!("/v1/accounts/{account}/policy");
     let open = async || {
         let actions = &relayer.store.actions;
-        let later = Ambient::SYSTEM.now().after(Duration::from_secs(1));
+        let later = SystemClock::SYSTEM.now().after(Duration::from_secs(1));
         let mut open = Vec::new();
         for (_, action) in actions.list_open_actions(Network::Test, later, 10).await.expect("read") {
             let sent = actions.list_action_transactions(action).await.expect("read");

@@ -115,7 +115,7 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     assert_eq!((&words[..3], words[4]), (&["purser", "denials", "v1"][..], "2"));
     // The claim was given up.
     let operator = relayer.store.operators.list_operators().await.expect("listed")[0].clone();
-    let now = purser_service::Ambient::SYSTEM.now();
+    let now = purser_service::SystemClock::SYSTEM.now();
     let past = now.before(Duration::from_secs(1));
     let ahead = purser_store::Due {
         now: now.after(Duration::from_secs(61)),

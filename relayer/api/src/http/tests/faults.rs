@@ -72,7 +72,7 @@ async fn a_settled_transfer_is_replayed_while_the_chain_is_away() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let order = relayer.order(&account, "order-1");
-    relayer.chain.script().now = purser_service::Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().now = purser_service::SystemClock::SYSTEM.now().unix_seconds();
     let first = relayer.post("/v1/transfers", &order).await;
     relayer.chain.script().unreachable = true;
     let again = relayer.post("/v1/transfers", &order).await;
@@ -277,7 +277,7 @@ async fn a_payment_on_its_way_while_its_budget_changes_is_signed_anew_and_refuse
 async fn a_clock_that_one_node_moves_frees_no_key() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    relayer.chain.script().now = purser_service::Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().now = purser_service::SystemClock::SYSTEM.now().unix_seconds();
     let order = relayer.order(&account, "order");
     let first = relayer.post("/v1/transfers", &order).await;
     for hours in [25, -25, 10_000] {
@@ -293,7 +293,7 @@ async fn a_clock_that_one_node_moves_frees_no_key() {
 async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    let now = purser_service::Ambient::SYSTEM.now().unix_seconds();
+    let now = purser_service::SystemClock::SYSTEM.now().unix_seconds();
     let spent = UsdcAmount::from_micros(7_000_000);
     for agent in relayer.chain.script().agents.values_mut() {
         agent.window.record(now - 3_600, spent);
@@ -321,7 +321,7 @@ async fn what_is_old_by_one_clock_is_deleted_only_while_host_and_chain_agree() {
         relayer.services.clean_up().await.expect("a database that answers");
         relayer.get(&format!("/v1/events/{in_2020}")).await.status == StatusCode::OK
     };
-    let now = purser_service::Ambient::SYSTEM.now().unix_seconds();
+    let now = purser_service::SystemClock::SYSTEM.now().unix_seconds();
     for hours in [25, -25, 10_000] {
         relayer.chain.script().now = now + hours * 3_600;
         assert!(is_kept().await, "{hours}");

@@ -9,7 +9,7 @@ use super::{NoExtensions, Relayer, settings};
 use crate::http::{HttpSettings, router};
 use purser_chain::{Outcome, Refusal, SignatureStanding};
 use purser_model::{Action, Address, HaltedBy, RejectionReason, Stop, Stopped};
-use purser_service::Ambient;
+use purser_service::SystemClock;
 
 fn halt_account(relayer: &Relayer, by: HaltedBy) {
     for agent in relayer.chain.script().agents.values_mut() {
@@ -181,8 +181,9 @@ async fn a_halt_whose_process_was_killed_is_followed_and_done_once_it_is_final()
     relayer.account().await;
     let operators = relayer.store.operators.list_operators().await.expect("read");
     let operator_id = operators.first().expect("an operator").id;
-    let now = Ambient::SYSTEM.now();
-    let action = Action::new(operator_id, "halt".parse().expect("a word"), now, Ambient::SYSTEM.id_bits());
+    let now = SystemClock::SYSTEM.now();
+    let action =
+        Action::new(operator_id, "halt".parse().expect("a word"), now, SystemClock::SYSTEM.id_bits());
     relayer.store.actions.insert_action(&action).await.expect("inserted");
     let what = Stopped::Halted(None);
     let stop = Stop {

@@ -46,8 +46,8 @@ use purser_model::{
     Quotas, Scope, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
-    Ambient, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits,
-    Services, Setup, Tasks, WebhookParts,
+    Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services,
+    Setup, SystemClock, Tasks, WebhookParts,
 };
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
@@ -197,7 +197,7 @@ impl Relayer {
             store: store.clone(),
             chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
             tasks: tasks.clone(),
-            ambient: Ambient::SYSTEM,
+            clock: SystemClock::SYSTEM,
             transfer_deadline,
             pending: PENDING,
             refusals: REFUSALS,
@@ -320,7 +320,7 @@ async fn comes_about(what: impl Fn() -> bool) {
 
 /// A new operator at an address of this number, and its key.
 async fn operator_key(store: &Store, number: u8) -> String {
-    let now = Ambient::SYSTEM.now();
+    let now = SystemClock::SYSTEM.now();
     let operator = Operator {
         id: OperatorId::from_bytes([number; 16]),
         network: Network::Test,
@@ -331,9 +331,9 @@ async fn operator_key(store: &Store, number: u8) -> String {
     };
     // A second process finds the operator already there.
     let _ = store.operators.insert_operator(&operator).await;
-    let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, Ambient::SYSTEM.random());
+    let plain = PlainKey::new(KeyRole::Operator, Network::Test, None, SystemClock::SYSTEM.random());
     let record = ApiKey {
-        id: KeyId::new(now, Ambient::SYSTEM.id_bits()),
+        id: KeyId::new(now, SystemClock::SYSTEM.id_bits()),
         operator_id: operator.id,
         holder: KeyHolder::Operator,
         scopes: Scopes::ALL,

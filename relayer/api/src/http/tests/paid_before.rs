@@ -14,7 +14,7 @@ use purser_model::{
     Address, Counterparty, EntryKind, EntryOutcome, HistoryEntry, IdempotencyKey, Network, PaymentNumber,
     Timestamp, TransferId, UsdcAmount, entry_id, transfer_tag,
 };
-use purser_service::Ambient;
+use purser_service::SystemClock;
 use purser_store::Readings;
 
 /// A payment of the only agent to the first payee.
@@ -104,7 +104,7 @@ async fn stopped_two_days_ago() -> (Relayer, Answer) {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let order = relayer.order(&account, "order");
-    relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().now = SystemClock::SYSTEM.now().unix_seconds();
     relayer.chain.script().held = true;
     let (answer, ()) = tokio::join!(relayer.post("/v1/transfers", &order), async {
         relayer.chain.comes_to(|script| !script.sent.is_empty()).await;
@@ -135,7 +135,7 @@ fn was_two_days_ago(relayer: &Relayer) {
         ended_at = CASE WHEN ended_at IS NULL THEN NULL ELSE $1 END, key_expires_unix = key_expires_unix - 172800";
     const HISTORY: &str =
         "UPDATE history SET created_at = $1, asked_at = (SELECT MAX(asked_at) FROM transfers)";
-    let then = Ambient::SYSTEM.now().before(Duration::from_secs(2 * 86_400)).to_string();
+    let then = SystemClock::SYSTEM.now().before(Duration::from_secs(2 * 86_400)).to_string();
     for sql in [TRANSFERS, HISTORY] {
         database(relayer).execute(sql, [&then]).expect("written");
     }
@@ -201,7 +201,7 @@ async fn a_payment_of_more_than_a_day_before_its_request_is_not_the_answer() {
 async fn a_settled_key_stays_paid_when_a_nodes_clock_moves_by_25_hours() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    relayer.chain.script().now = Ambient::SYSTEM.now().unix_seconds();
+    relayer.chain.script().now = SystemClock::SYSTEM.now().unix_seconds();
     let order = relayer.order(&account, "order");
     let first = relayer.post("/v1/transfers", &order).await;
     assert_eq!(first.status, StatusCode::OK, "{}", first.body);

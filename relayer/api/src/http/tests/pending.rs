@@ -9,7 +9,7 @@ use super::scripted_chain::NOW;
 use super::{Answer, Relayer, policy_with};
 use purser_chain::{ChainError, DraftOnChain};
 use purser_model::{Address, OperatorId, PendingPolicy, Quotas, SpendingPolicy, Timestamp};
-use purser_service::Ambient;
+use purser_service::SystemClock;
 
 const DELAY: i64 = 86_400;
 
@@ -341,7 +341,7 @@ async fn left_behind(scene: &Scene, seconds_ago: i64) -> PendingPolicy {
         due_at: NOW,
         is_announced: false,
         sealed_by: None,
-        created_at: Timestamp::from_unix_seconds((Ambient::SYSTEM.now)().unix_seconds() - seconds_ago),
+        created_at: Timestamp::from_unix_seconds((SystemClock::SYSTEM.now)().unix_seconds() - seconds_ago),
     };
     scene.relayer.store.policies.insert_pending_policy(&pending, Quotas::default()).await.expect("inserted");
     pending

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::{Described, Relayer, described_routes};
 use crate::http::scopes::check_scopes;
 use purser_model::{Address, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes};
-use purser_service::Ambient;
+use purser_service::SystemClock;
 
 #[tokio::test]
 async fn every_route_of_the_router_opens_to_the_scopes_that_its_description_names() {
@@ -72,7 +72,7 @@ async fn what_no_description_names_is_closed_to_every_key() {
         name: OperatorName::parse("Acme").expect("valid"),
         address: Address::from_bytes([1; 32]),
         requires_reason: false,
-        created_at: Ambient::SYSTEM.now(),
+        created_at: SystemClock::SYSTEM.now(),
     };
     let key_id = KeyId::from_bytes([1; 16]);
     let holding = |scopes| Some(Principal::Operator { operator: operator.clone(), key_id, scopes });

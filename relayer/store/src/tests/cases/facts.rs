@@ -2,7 +2,7 @@
 
 use super::webhooks::webhook;
 use super::*;
-use crate::{Mark, Readings, Whose};
+use crate::{Mark, Readings, WalkOwner};
 
 fn micros(amount: u64) -> UsdcAmount {
     UsdcAmount::from_micros(amount)
@@ -147,7 +147,7 @@ async fn spending_is_read_only_where_somebody_wants_to_know_and_from_then_on() {
     let network = fixture.operator.network;
     let mark = |name: &str| Mark { signature: name.into(), slot: 7 };
     let known = async |name: &str| {
-        let whose = Whose::Account(fixture.account.id);
+        let whose = WalkOwner::Account(fixture.account.id);
         let found = fixture.store.index.find_known(network, whose, &[mark(name)]).await.expect("found");
         found.contains_key(&mark(name))
     };

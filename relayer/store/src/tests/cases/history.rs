@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Due, Mark, PendingFetch, Readings, UnfinishedWalk, Walk, Whose};
+use crate::{Due, Mark, PendingFetch, Readings, UnfinishedWalk, Walk, WalkOwner};
 
 /// A second account of the fixture's operator, and one of another operator.
 async fn neighbours(fixture: &Fixture) -> (Account, Account) {
@@ -392,12 +392,12 @@ async fn a_walk_moves_with_its_readings_and_only_from_where_it_stood() {
     let at_slot = |signature: &str, slot| Mark { signature: signature.into(), slot };
     let (there, elsewhere) = (at_slot("signature-1", u64::MAX), at_slot("signature-1", 4));
     let asked = [there.clone(), at_slot("x", u64::MAX)];
-    for whose in [Whose::Account(fixture.account.id), Whose::Operator(fixture.operator.id)] {
+    for whose in [WalkOwner::Account(fixture.account.id), WalkOwner::Operator(fixture.operator.id)] {
         assert_eq!(known(whose, &asked).await, [(there.clone(), vec![(at(5), Some(claimed.id))])]);
         // It may have landed again in another slot.
         assert!(known(whose, std::slice::from_ref(&elsewhere)).await.is_empty());
     }
-    assert!(known(Whose::Operator(operator_id(30)), &asked).await.is_empty());
+    assert!(known(WalkOwner::Operator(operator_id(30)), &asked).await.is_empty());
 }
 
 #[tokio::test]

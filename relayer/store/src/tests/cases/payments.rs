@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Mark, Readings, Whose};
+use crate::{Mark, Readings, WalkOwner};
 use purser_model::{EntryKind, EntryOutcome, HistoryEntry, PaymentMade, PaymentNumber, entry_id};
 
 pub(super) struct Payments<'a>(pub &'a Fixture);
@@ -119,7 +119,7 @@ async fn a_payment_of_ours_is_known_once_its_number_is_read() {
     assert_eq!(made.map(|made| made.transfer_id), Some(ours.id), "it has its tag at once");
     let mark = Mark { signature: signed(1).signature, slot: 7 };
     let known = async || {
-        let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
+        let (network, whose) = (fixture.operator.network, WalkOwner::Account(fixture.account.id));
         store.index.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found").len()
     };
     assert_eq!(known().await, 0, "its number is to be read");
@@ -146,7 +146,7 @@ async fn a_payment_of_ours_whose_number_came_with_its_landing_is_not_read() {
     let ours = store.transfers.mark_settled(&sent, settlement, at(2)).await.expect("settled");
     let made = store.transfers.find_payment(fixture.account.id, ours.id.tag(), -1).await.expect("read");
     assert_eq!(made.map(|made| made.transfer_id), Some(ours.id), "it has its tag at once");
-    let (network, whose) = (fixture.operator.network, Whose::Account(fixture.account.id));
+    let (network, whose) = (fixture.operator.network, WalkOwner::Account(fixture.account.id));
     let mark = Mark { signature, slot: 7 };
     let known = store.index.find_known(network, whose, std::slice::from_ref(&mark)).await.expect("found");
     assert_eq!(known.len(), 1);

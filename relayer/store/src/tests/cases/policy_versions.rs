@@ -1,6 +1,8 @@
 //! Policy versions: read from the chain, and joined with who asked for them.
 
 use super::*;
+use purser_model::wire::schema::{PolicyVersionNumber, Signature};
+use purser_model::wire::{PolicyFields, PolicyVersion};
 
 fn version(fixture: &Fixture, number: u64, signature: &str) -> PolicySet {
     PolicySet {
@@ -54,15 +56,15 @@ async fn versions_are_listed_newest_first_with_who_asked() {
         .insert_policy_asking(operator, account, &hex::encode(hash), &asking(None), Some(action(4)))
         .await
         .expect("kept");
-    assert!(listed(&fixture, None).await[0].asking.is_none(), "it waits");
+    assert!(listed(&fixture, None).await[0].key_id.is_none(), "it waits");
     for _ in 0..2 {
         store.policies.mark_policy_asking(operator, account, hash, 3).await.expect("marked");
     }
     let all = listed(&fixture, None).await;
-    assert_eq!(all.iter().map(|one| one.version).collect::<Vec<_>>(), [3, 2, 1]);
+    assert_eq!(all.iter().map(|one| one.version.0).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(
-        all.iter().map(|one| one.asking.clone()).collect::<Vec<_>>(),
-        [Some(asking(None)), Some(asking(Some("why"))), None]
+        all.iter().map(|one| (one.key_id, one.reason.clone())).collect::<Vec<_>>(),
+        [(Some(fixture.key.id), None), (Some(fixture.key.id), asking(Some("why")).reason), (None, None)]
     );
     let named: Vec<_> = all.iter().map(|one| one.action_id).collect();
     assert_eq!(named, [Some(action(4)), Some(action(2)), None]);
@@ -79,13 +81,14 @@ async fn version_read_again_keeps_its_policy_and_one_of_another_fork_takes_its_p
     let first = version(&fixture, 1, "one");
     inserts(&fixture, &first).await;
     inserts(&fixture, &PolicySet { policy: None, ..first.clone() }).await;
-    assert_eq!(listed(&fixture, None).await[0].policy, first.policy);
+    let policy = first.policy.clone().map(PolicyFields);
+    assert_eq!(listed(&fixture, None).await[0].policy, policy);
     inserts(&fixture, &PolicySet { policy: None, ..version(&fixture, 1, "other") }).await;
     let all = listed(&fixture, None).await;
-    assert_eq!((all.len(), all[0].by.signature.as_str(), &all[0].policy), (1, "other", &None));
+    assert_eq!((all.len(), all[0].tx_signature.0.as_str(), &all[0].policy), (1, "other", &None));
     // Its policy can be read after all.
     inserts(&fixture, &version(&fixture, 1, "other")).await;
-    assert_eq!(listed(&fixture, None).await[0].policy, first.policy);
+    assert_eq!(listed(&fixture, None).await[0].policy, policy);
 }
 
 #[tokio::test]
@@ -99,5 +102,15 @@ async fn version_found_in_force_is_listed_once_it_is_known_what_set_it() {
     inserts(&fixture, &PolicySet { by: None, ..set.clone() }).await;
     let all = listed(&fixture, None).await;
     let by = set.by.clone().expect("set");
-    assert_eq!(all, [PolicyVersion { version: 4, policy: set.policy, by, asking: None, action_id: None }]);
+    let version = PolicyVersion {
+        version: PolicyVersionNumber(4),
+        set_at: by.at,
+        signer: by.signer,
+        tx_signature: Signature(by.signature),
+        key_id: None,
+        reason: None,
+        action_id: None,
+        policy: set.policy.map(PolicyFields),
+    };
+    assert_eq!(all, [version]);
 }

@@ -11,7 +11,7 @@ use super::{ServerClock, Store};
 
 /// Time and randomness, as arguments.
 #[derive(Debug, Clone)]
-pub struct Ambient {
+pub struct SystemClock {
     /// The host's clock.
     pub now: fn() -> Timestamp,
     /// The database's clock, if it has one that other hosts share: then the host's is not used.
@@ -19,7 +19,7 @@ pub struct Ambient {
     pub fill_random: fn(&mut [u8]),
 }
 
-impl Ambient {
+impl SystemClock {
     /// The system's clock and generator.
     #[expect(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub const SYSTEM: Self = Self {
@@ -56,12 +56,12 @@ impl Ambient {
     }
 }
 
-impl Clock for Ambient {
+impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        Ambient::now(self)
+        SystemClock::now(self)
     }
 
     fn id_bits(&self) -> u128 {
-        Ambient::id_bits(self)
+        SystemClock::id_bits(self)
     }
 }
