@@ -29,7 +29,7 @@ pub async fn list(
     query: ListQuery,
 ) -> Result<Json<PageResponse<BudgetView>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT, &budgets_filter(operator.id))?;
-    Ok(Json(budgets.list(&operator, request).await?.map(BudgetView::from).into()))
+    Ok(Json(budgets.list(&operator, request).await?.into()))
 }
 
 /// Get a budget
