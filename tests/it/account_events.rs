@@ -149,7 +149,7 @@ async fn daily_limit_that_is_reached_is_announced_once_and_again_when_it_was_lef
     let now = operator.chain.now().await;
     operator.chain.stands_at(now + 90_000).await;
     app.host_stands_at(now + 90_000);
-    let all = ada.pays("100").to(&payee).await.is_settled();
+    let all = ada.pays("100").to(&payee).insists().await;
     let data = delivered(&witness, &receiver, &limits, 4).await;
     let mut percents: Vec<&Value> = data[2..].iter().map(|data| &data["threshold_percent"]).collect();
     percents.sort_by_key(|percent| percent.as_u64());
