@@ -88,9 +88,17 @@ impl ApprovalWanted {
         Self { rejection, expires_at: asked_at.after(APPROVED_WITHIN) }
     }
 
+    /// The second of the chain's clock at which a grant for it has to end: as long after the claim's second as the person has, however
+    /// wrong either clock was at the claim.
+    pub fn grant_ends_at(&self, created_at: Timestamp, asked_at: Option<i64>) -> i64 {
+        asked_at.map_or(self.expires_at.unix_seconds(), |asked_at| {
+            asked_at.saturating_add_unsigned(created_at.until(self.expires_at).as_secs())
+        })
+    }
+
     /// Whether nobody can approve it any more at this second of the agreed clock. Without one nothing expires.
-    pub fn is_over_at(&self, agreed: Option<i64>) -> bool {
-        agreed.is_some_and(|now| now >= self.expires_at.unix_seconds())
+    pub fn is_over_at(&self, grant_ends_at: i64, agreed: Option<i64>) -> bool {
+        agreed.is_some_and(|now| now >= self.expires_at.unix_seconds().min(grant_ends_at))
     }
 
     /// Whether the account is still as it was when the person was asked.
@@ -110,5 +118,38 @@ impl ApprovalWanted {
     /// As it stays with the transfer.
     pub const fn requested(&self) -> Approval {
         Approval::Requested(ApprovalRequested { reason: self.rejection.reason, expires_at: self.expires_at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Checks, RejectionReason};
+
+    #[test]
+    fn approval_ends_when_its_grant_would_whichever_clock_was_wrong_at_the_claim() {
+        const DAY: i64 = 86_400;
+        let at = Timestamp::from_unix_seconds;
+        let rejection = Rejection {
+            reason: RejectionReason::SingleLimitExceeded,
+            message: String::new(),
+            checks: Checks::default(),
+            policy_version: None,
+            retry_at: None,
+            rejected_at: at(10 * DAY),
+        };
+        // The host's clock is right. The chain's was, or was 30 hours behind or ahead.
+        let wanted = ApprovalWanted::new(rejection, at(10 * DAY));
+        for (asked_at, ends_at) in [
+            (Some(10 * DAY), 11 * DAY),
+            (Some(10 * DAY - 108_000), 11 * DAY - 108_000),
+            (Some(10 * DAY + 108_000), 11 * DAY),
+            (None, 11 * DAY),
+        ] {
+            let grant_ends_at = wanted.grant_ends_at(at(10 * DAY), asked_at);
+            assert!(wanted.is_over_at(grant_ends_at, Some(ends_at)), "{asked_at:?}");
+            assert!(!wanted.is_over_at(grant_ends_at, Some(ends_at - 1)), "{asked_at:?}");
+            assert!(!wanted.is_over_at(grant_ends_at, None), "nothing expires while clocks disagree");
+        }
     }
 }

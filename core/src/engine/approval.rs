@@ -59,7 +59,8 @@ impl PaymentTask {
                 return self.wait_longer(transfer).await;
             }
         }
-        if wanted.is_over_at(self.agreed_now().await) {
+        let grant_ends_at = wanted.grant_ends_at(transfer.created_at, transfer.asked_at);
+        if wanted.is_over_at(grant_ends_at, self.agreed_now().await) {
             return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
         }
         if let Some(why) = void_for(wanted, &view) {
@@ -154,7 +155,8 @@ impl PaymentEngine {
         let changed = changed.into_iter().chain(repeat(false));
         for ((payer, transfer), has_changed) in waiting.into_iter().zip(changed) {
             let TransferState::PendingApproval(wanted) = &transfer.state else { continue };
-            let is_due = has_changed || wanted.is_over_at(agreed);
+            let grant_ends_at = wanted.grant_ends_at(transfer.created_at, transfer.asked_at);
+            let is_due = has_changed || wanted.is_over_at(grant_ends_at, agreed);
             let looks = looks.entry(payer.operator_id).or_default();
             if is_due && *looks < LOOKS_MAX {
                 *looks += 1;

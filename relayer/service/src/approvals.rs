@@ -177,10 +177,7 @@ impl Approvals {
             tag: terms.tag,
             policy_version,
             // By the chain's clock, which judges it.
-            expires_at: transfer.asked_at.map_or(wanted.expires_at.unix_seconds(), |asked_at| {
-                let wait = transfer.created_at.until(wanted.expires_at).as_secs();
-                asked_at.saturating_add_unsigned(wait)
-            }),
+            expires_at: wanted.grant_ends_at(transfer.created_at, transfer.asked_at),
         };
         // In the operator's turn, as every read that its agents can cause.
         self.inside.read_limiter.take(operator.id).await?;
