@@ -90,7 +90,8 @@ impl ApproveChain for SolanaChain {
         if left.is_none_or(|left| left > 0 && left < rent(0)) {
             return Ok(ForApprover::Poor { later: false });
         }
-        let recent = self.clock.recent().await?;
+        // The wallet takes its time to sign.
+        let recent = self.clock.newest().await?;
         let opens: Vec<_> = paid_by(approver, approver).collect();
         let message = Message::new_with_blockhash(&opens, Some(&approver), &recent.blockhash);
         // One signature, which is the wallet's to fill in.
