@@ -1,4 +1,4 @@
-//! What the payment engine needs of the world, as arguments: who keeps records, who knows the chain, what time it is, and who is told.
+//! The traits through which the payment engine reaches the world: ledger, chain, clock, observer and tasks.
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -103,7 +103,7 @@ pub enum QuotaExceeded {
 }
 
 impl QuotaExceeded {
-    /// What of the request exceeds it.
+    /// The parameter of the request that exceeds it.
     pub const fn param(self) -> &'static str {
         match self {
             Self::Accounts(_) => "body",

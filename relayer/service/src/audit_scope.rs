@@ -1,4 +1,5 @@
-//! What the services note of a change while they make it, for its record. A task that a request starts notes it if it is [`carried`].
+//! Facts that services add to the audit record of a change while they make it. A task that a request starts can add some too if it is
+//! [`carried`].
 
 use parking_lot::Mutex;
 use std::future::Future;
@@ -17,7 +18,7 @@ tokio::task_local! {
     static SCOPE: AuditScope;
 }
 
-/// What was noted so far.
+/// The facts so far.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFacts {
     /// What was changed, where the request's path does not say it.

@@ -132,7 +132,7 @@ impl BudgetView {
         }
     }
 
-    /// Whether this answers a change that raises something, so that it waits.
+    /// True for the answer to a change that raises a cap and therefore waits.
     pub fn waits(&self) -> bool {
         self.tx_signature.is_some() && self.pending.is_some()
     }

@@ -9,7 +9,7 @@ use purser_model::{
 };
 use purser_store::StoreError;
 
-/// Why a service refused a request or could not do it, in words for whoever asked. Transfers that end badly are transfers, not errors.
+/// A refused or failed request, with the sentence that the client reads. A transfer that ends unpaid is no error: it is a transfer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ServiceError {
     #[error(transparent)]
@@ -140,7 +140,7 @@ pub enum ServiceError {
     Internal,
 }
 
-/// What is said of a fault of ours.
+/// The sentence for internal errors; the log has their cause.
 pub const INTERNAL: &str = "Something went wrong on our side; it has been logged under this request id.";
 
 /// The id of a transfer, after the sentence that it belongs to.

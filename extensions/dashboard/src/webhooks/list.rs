@@ -40,7 +40,7 @@ fn events() -> Vec<(&'static str, Vec<EventType>)> {
     groups
 }
 
-/// What an event is about, by the first word of its name.
+/// The group in which the form lists an event, by the first word of its name.
 fn group(event: &EventType) -> &'static str {
     match event.as_str().split('.').next() {
         Some("transfer") => "Payments",
@@ -51,7 +51,7 @@ fn group(event: &EventType) -> &'static str {
     }
 }
 
-/// What an event announces.
+/// The sentence of the OpenAPI document about an event.
 fn about(event: &EventType) -> String {
     event.described().fires_when.replace('`', "")
 }

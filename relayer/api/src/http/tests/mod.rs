@@ -70,7 +70,7 @@ struct Described {
     method: String,
     path: String,
     scopes: Vec<Scope>,
-    /// Whether agent keys open it, for their own account.
+    /// Agent keys open it for their own account.
     is_for_agents: bool,
 }
 
