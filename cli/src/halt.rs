@@ -8,7 +8,6 @@ use serde_json::json;
 use super::key::{begin, end};
 use super::operator::with_chain;
 use super::output::{Format, print_one};
-use purser_chain::{ReadChain, StopChain};
 use purser_model::{Action, HaltedBy, OperatorId};
 use purser_relayer::config::Config;
 use purser_service::SystemClock;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::output::{Format, print_list, print_made, print_one};
-use purser_chain::{ProvisionChain, ReadChain, SolanaChain, rent_of};
+use purser_chain::{SolanaChain, rent_of};
 use purser_model::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
 use purser_relayer::app::{StartError, connect};
 use purser_relayer::config::Config;

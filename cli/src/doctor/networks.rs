@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::Findings;
 use super::files::{absent_key, problem_with};
 use purser_chain::{
-    AgentAddresses, AgentOnChain, Authority, ChainError, KeyChain, KeyLook, KeyProblem, OperatorOnChain,
-    ReadChain, SolanaChain, Wallet,
+    AgentAddresses, AgentOnChain, Authority, ChainError, KeyLook, KeyProblem, OperatorOnChain, SolanaChain,
+    Wallet,
 };
 use purser_model::{Account, Address, Network, OpenDefence, Operator, has_no_limit};
 use purser_relayer::app::chain_of;
@@ -65,7 +65,7 @@ fn look_at_denials_key(chain: &SolanaChain, key: Option<Address>, findings: &mut
     match key.filter(|key| chain.signs_with(key)) {
         None => Ok(()),
         Some(key) => findings.not_ok(
-            format!("network {}: denials", chain.network()),
+            format!("network {}: denials", chain.network),
             format!("{key} signs refusals, and is a policy authority or a transfer authority too"),
             "make a key of its own, and name it in `denials.keypair`: purser keygen FILE",
         ),
@@ -82,7 +82,7 @@ async fn look_at_chain(
         return Ok(());
     }
     look_at_websockets(chain, findings).await?;
-    let network = chain.network();
+    let network = chain.network;
     let check = |what: &str| format!("network {network}: {what}");
     match within(chain.look_at_program()).await {
         Err(error) => findings.not_ok(check("program"), error, ANOTHER_NODE)?,
@@ -117,7 +117,7 @@ async fn look_at_chain(
 
 /// Names each node by its place, because its URL may hold a provider's key. Returns whether one of them can be used.
 async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Findings) -> Result<bool> {
-    let network = chain.network();
+    let network = chain.network;
     let mut first: Option<String> = None;
     for node in 0..nodes {
         let check = format!("network {network}: node {node}");
@@ -147,7 +147,7 @@ async fn look_at_nodes(chain: &SolanaChain, nodes: usize, findings: &mut Finding
 }
 
 async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Result<()> {
-    let network = chain.network();
+    let network = chain.network;
     let websockets = chain.look_at_websockets().await;
     if websockets.is_empty() {
         let check = format!("network {network}: websocket");
@@ -171,9 +171,9 @@ async fn look_at_websockets(chain: &SolanaChain, findings: &mut Findings) -> Res
 }
 
 async fn look_at_clock(chain: &SolanaChain, is_dev: bool, findings: &mut Findings) -> Result<()> {
-    let check = format!("network {}: clock", chain.network());
+    let check = format!("network {}: clock", chain.network);
     let host = SystemClock::SYSTEM.now().unix_seconds();
-    match within(chain.clock.now()).await {
+    match within(chain.read_time()).await {
         Err(error) => findings.not_ok(check, error, ANOTHER_NODE),
         Ok(now) if now.abs_diff(host) <= CLOCK_SKEW_SECONDS_MAX => {
             findings.ok(check, format!("{} s from this machine's", now.abs_diff(host)))
@@ -196,7 +196,7 @@ async fn look_at_operators(
     findings: &mut Findings,
 ) -> Result<()> {
     for operator in operators {
-        let check = format!("network {}: operator {}", chain.network(), operator.id);
+        let check = format!("network {}: operator {}", chain.network, operator.id);
         let address = operator.address;
         match within(chain.read_operator(&address)).await {
             Ok(Some(found)) => {
@@ -276,7 +276,7 @@ async fn look_at_limits(
             let others =
                 if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
             findings.weak(
-                format!("network {}: operator {}: limits", chain.network(), operator.id),
+                format!("network {}: operator {}: limits", chain.network, operator.id),
                 format!("{first}{others} may pay anyone any amount: no limit is set"),
                 "give each account a policy: its page of the dashboard, or PUT /v1/accounts/ID/policy",
             )?;

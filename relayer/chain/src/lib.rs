@@ -1,6 +1,6 @@
-//! The chain as the services see it, without Solana types. Start at `roles.rs`: what can be asked of it, and done there.
+//! The chain as the services see it, without Solana types. Start at `solana`: what can be asked of a network, and done there.
 //!
-//! `solana` implements that on a node, each in its file: it `reads` accounts, `provision`s operators and agents, replaces
+//! Each has its file: it `reads` accounts, `provision`s operators and agents, replaces
 //! policies (`staging`), `stops` payments, chooses `authorities`, and verifies nodes and program before it sends anything. `purser_rpc` asks the
 //! nodes. The rooms below use only those before them: `read` decodes accounts, `live` holds subscriptions, `sign` makes bytes, `send` follows
 //! them, `history` reads the past for indexing. Nothing here knows the database, HTTP or the services.
@@ -8,7 +8,8 @@
 mod history;
 mod live;
 mod read;
-mod roles;
+#[cfg(any(test, feature = "testing"))]
+pub mod scripted;
 mod send;
 mod sign;
 mod solana;
@@ -24,15 +25,13 @@ pub use history::{
 };
 pub use live::prices::PriceBounds;
 pub use read::decode::is_on_curve;
-pub use roles::{
-    ApprovalOrder, ApproveChain, BindChain, Chain, ForApprover, GrantPayer, HandOverChain, KeyChain,
-    MemoChain, PaidGrant, PolicyChain, ProvisionChain, ReadChain, SendRecorder, StopChain,
-};
 pub use sign::beside::keypairs_in;
 pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
-pub use solana::{ChainSettings, ChainSigners, SolanaChain};
+pub use solana::{
+    ApprovalOrder, ChainSettings, ChainSigners, ForApprover, GrantPayer, PaidGrant, SendRecorder, SolanaChain,
+};
 pub use types::{
     AccountBounds, AddressKind, AgentCreation, AgentOnChain, Authority, BudgetOnChain, Caps, ChainFigures,
     Confirmed, DraftOnChain, GrantOnChain, KeyLook, KeyProblem, OperatorOnChain, ProgramCheck, Raise,

@@ -13,6 +13,7 @@ use super::error::{ServiceError, from_chain, from_fault};
 use super::turns::OneAtATime;
 use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
+use purser_core::Chain as _;
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
 use purser_store::StoreError;
 

@@ -15,7 +15,7 @@ use super::reads::find_payer;
 use super::transfers::{TransferAnswer, Transfers};
 use crate::Inside;
 use purser_base::crash_point::crash_point;
-use purser_chain::{ChainFault, HandOverChain, UnsignedTransfer, is_on_curve};
+use purser_chain::{ChainFault, SolanaChain, UnsignedTransfer, is_on_curve};
 use purser_model::{
     Account, AccountId, Address, Approval, Fingerprint, IdempotencyKey, Network, OperatorId, Principal,
     Recipient, SignedTransfer, Terms, Timestamp, Transfer, TransferId, TransferRequest,
@@ -69,7 +69,7 @@ pub struct Reply {
 }
 
 /// The network of a payment.
-pub struct PaidOn(Arc<dyn HandOverChain>);
+pub struct PaidOn(Arc<SolanaChain>);
 
 /// Transfers that somebody else sends.
 #[derive(Clone)]
@@ -199,7 +199,7 @@ impl HandOvers {
 
 impl PaidOn {
     pub fn network(&self) -> Network {
-        self.0.network()
+        self.0.network
     }
 
     pub fn usdc_mint(&self) -> Address {
@@ -225,7 +225,7 @@ impl PaidOn {
 
 /// Signs for whoever sends the bytes.
 struct OnTerms {
-    chain: Arc<dyn HandOverChain>,
+    chain: Arc<SolanaChain>,
     terms: Terms,
 }
 

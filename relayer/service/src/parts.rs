@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ServiceError;
 use crate::audit_scope::carried;
 use purser_base::tasks::Tasks;
-use purser_chain::{Chain, SendRecorder};
+use purser_chain::{SendRecorder, SolanaChain};
 use purser_model::{Network, Timestamp};
 
 /// Where to look at a transaction: a template with `{signature}` in it.
@@ -27,7 +27,7 @@ impl ExplorerUrl {
 /// One network that is served.
 #[derive(Clone)]
 pub struct NetworkParts {
-    pub chain: Arc<dyn Chain>,
+    pub chain: Arc<SolanaChain>,
     pub explorer: ExplorerUrl,
 }
 
@@ -45,7 +45,7 @@ pub struct Chains(Arc<HashMap<Network, NetworkParts>>);
 impl Chains {
     /// From every configured network.
     pub fn new(networks: impl IntoIterator<Item = NetworkParts>) -> Self {
-        let by_network = networks.into_iter().map(|parts| (parts.chain.network(), parts)).collect();
+        let by_network = networks.into_iter().map(|parts| (parts.chain.network, parts)).collect();
         Self(Arc::new(by_network))
     }
 

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
 use super::{Chains, SystemClock};
 use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
+use purser_core::Chain as _;
 use purser_core::Payment;
 use purser_model::{Account, AccountId, Address, Operator, OperatorId, Principal, TransferId};
 use purser_store as store;

@@ -138,6 +138,12 @@ impl ChainClock {
         }
     }
 
+    /// As if it had never been asked.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn forget_time(&self) {
+        self.state().time = None;
+    }
+
     async fn refresh(&self) -> Result<Recent, ChainError> {
         let at = Instant::now();
         let latest = self.rpc.latest_blockhash(0).await?;

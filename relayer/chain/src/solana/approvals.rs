@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use purser::state::{Agent, Approver, Grant, Operator};
 use purser_client::purser::{GrantPayee, GrantTerms};
 use purser_rpc::sysvar;
@@ -20,8 +19,63 @@ use crate::sign::signer::{Signer, address};
 use crate::sign::signing::{self, CallSigners};
 use crate::solana::SolanaChain;
 use crate::solana::authorities::LAMPORTS_LOW;
-use crate::{ApprovalOrder, ApproveChain, ChainError, Commitment, ForApprover, GrantPayer, PaidGrant};
-use purser_model::{Address, CoSigned};
+use crate::{ChainError, Commitment};
+use purser_model::{Address, CoSigned, UsdcAmount};
+
+/// What an approver is asked to sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalOrder {
+    /// Its wallet.
+    pub approver: Address,
+    pub operator: Address,
+    pub agent: Address,
+    /// The token account to pay.
+    pub payee: Address,
+    pub amount: UsdcAmount,
+    /// The transfer's; empty when there is none.
+    pub memo: String,
+    pub tag: u64,
+    pub policy_version: u64,
+    /// Unix seconds.
+    pub expires_at: i64,
+}
+
+/// Who pays the fee and the rent of a grant, and gets the rent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrantPayer {
+    Approver,
+    /// Our policy authority, where it can and the program would open the grant; else the approver.
+    Service,
+}
+
+/// What a wallet gets that asks to approve a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForApprover {
+    /// An unsigned transaction that opens the grant for the one payment, for which the wallet pays.
+    Unsigned(Vec<u8>),
+    /// The same, for which we pay. Record it before anybody else sees it.
+    CoSigned(CoSigned),
+    /// Nothing: we do not pay, and its wallet holds too little SOL.
+    Poor {
+        /// We may pay in a minute: another wallet has what we pay for.
+        later: bool,
+    },
+    /// Nothing: it is no approver of the operator.
+    Stranger,
+    /// Nothing: where the grant would be, one is that has not ended.
+    Taken,
+}
+
+/// What there is at the address of a grant for which we may have paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaidGrant {
+    /// Nothing whose rent comes back to us.
+    Absent,
+    /// A grant that may still pay.
+    Open,
+    /// One that was over, and is closed by now.
+    Closed,
+}
 
 /// The accounts on which it depends whether the program opens an approver's grant, as read at one moment.
 struct Registered {
@@ -32,9 +86,12 @@ struct Registered {
     now: Option<i64>,
 }
 
-#[async_trait]
-impl ApproveChain for SolanaChain {
-    async fn approval(&self, order: &ApprovalOrder, payer: GrantPayer) -> Result<ForApprover, ChainError> {
+impl SolanaChain {
+    pub async fn approval(
+        &self,
+        order: &ApprovalOrder,
+        payer: GrantPayer,
+    ) -> Result<ForApprover, ChainError> {
         let deployment = &self.instructions.0;
         let (approver, operator) = (to_pubkey(&order.approver), to_pubkey(&order.operator));
         let agent = to_pubkey(&order.agent);
@@ -98,7 +155,9 @@ impl ApproveChain for SolanaChain {
         Ok(ForApprover::Unsigned([&[1], [0; 64].as_slice(), &message.serialize()].concat()))
     }
 
-    fn has_co_signed(&self, order: &ApprovalOrder, given: &CoSigned) -> bool {
+    /// Whether a key of ours signed this as the payer, for this order's approver and grant: whoever writes the database cannot have a
+    /// wallet sign anything else. Asks no node.
+    pub fn has_co_signed(&self, order: &ApprovalOrder, given: &CoSigned) -> bool {
         let place = self.instructions.0.grant_address(&to_pubkey(&order.agent), order.tag);
         let Some((payer, others)) = signing::co_signed(&given.signed.bytes) else { return false };
         let is_ours = self.signers.policy.iter().any(|signer| signer.public_key() == payer);
@@ -106,7 +165,8 @@ impl ApproveChain for SolanaChain {
         is_ours && is_approvers && others.contains(&place.to_bytes())
     }
 
-    async fn reclaim_grant(&self, operator: &Address, grant: &Address) -> Result<PaidGrant, ChainError> {
+    /// Closes the grant at this address if it is spent or has ended and its rent comes back to us, and waits until that is confirmed.
+    pub async fn reclaim_grant(&self, operator: &Address, grant: &Address) -> Result<PaidGrant, ChainError> {
         let place = to_pubkey(grant);
         let mut found = self.accounts_and_payers(&[place, sysvar::CLOCK]).await?.into_iter();
         let [account, clock] = [(); 2].map(|()| found.next().flatten());
@@ -127,9 +187,7 @@ impl ApproveChain for SolanaChain {
         self.execute(CallSigners::one(signer), call, Commitment::Confirmed).await?;
         Ok(PaidGrant::Closed)
     }
-}
 
-impl SolanaChain {
     /// Our policy authority, if it can pay for the grant and keep what it needs for policies, and the program opens the grant by what
     /// was read: what it refuses costs a fee all the same.
     fn grant_payer(&self, order: &ApprovalOrder, registered: Registered) -> Option<&dyn Signer> {

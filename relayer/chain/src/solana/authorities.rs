@@ -7,10 +7,8 @@ use crate::sign::signer::{Signer, address};
 use crate::sign::signing::CallSigners;
 use crate::solana::SolanaChain;
 use crate::{
-    Authority, ChainError, ChainFault, ChainFigures, KeyChain, KeyLook, KeyProblem, OperatorOnChain,
-    ReadChain, UnsignedTransfer, Wallet,
+    Authority, ChainError, ChainFigures, KeyLook, KeyProblem, OperatorOnChain, UnsignedTransfer, Wallet,
 };
-use async_trait::async_trait;
 use purser_model::{Address, OpenDefence};
 use purser_rpc::ACCOUNTS_MAX;
 use purser_rpc::wire::RawAccount;
@@ -21,9 +19,10 @@ use std::sync::atomic::Ordering;
 /// Wallets with fewer lamports than this (0.01 SOL) cause a warning.
 pub(super) const LAMPORTS_LOW: u64 = 10_000_000;
 
-#[async_trait]
-impl KeyChain for SolanaChain {
-    async fn look_at_keys(&self, operators: &[Address]) -> Result<KeyLook, ChainError> {
+impl SolanaChain {
+    /// Which of our keys cannot act, for these operators or at all, and which of the operators are halted, by the chain's present
+    /// state.
+    pub async fn look_at_keys(&self, operators: &[Address]) -> Result<KeyLook, ChainError> {
         let ours = self.signers.policy.iter().map(|signer| (signer, Authority::Policy));
         let ours: Vec<_> =
             ours.chain(self.signers.transfer.iter().map(|signer| (signer, Authority::Transfer))).collect();
@@ -58,11 +57,13 @@ impl KeyChain for SolanaChain {
         Ok(KeyLook { problems, halted })
     }
 
-    async fn read_time(&self) -> Result<i64, ChainFault> {
-        Ok(self.clock.read_time().await?)
+    /// Unix seconds by the chain's clock, from a node that answers now.
+    pub async fn read_time(&self) -> Result<i64, ChainError> {
+        self.clock.read_time().await
     }
 
-    fn figures(&self) -> ChainFigures {
+    /// Counters and balances that are known without asking a node.
+    pub fn figures(&self) -> ChainFigures {
         let wallet = |role| {
             move |signer: &Arc<dyn Signer>| Wallet {
                 address: Address::from_bytes(signer.public_key()),
@@ -82,17 +83,17 @@ impl KeyChain for SolanaChain {
         }
     }
 
-    fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
+    /// The defences that an operator does without.
+    pub fn open_defences(&self, operator: &OperatorOnChain) -> Vec<OpenDefence> {
         operator.open_defences(&self.settings.keypairs_here)
     }
 
-    fn signs_with(&self, address: &Address) -> bool {
+    /// Whether the address is a key of ours.
+    pub fn signs_with(&self, address: &Address) -> bool {
         let mut ours = self.signers.policy.iter().chain(&self.signers.transfer);
         ours.any(|signer| signer.public_key() == address.bytes())
     }
-}
 
-impl SolanaChain {
     /// The next of our transfer signers that the operator names and that can pay this fee. Passes over signers that are away,
     /// unless all of them are.
     pub fn transfer_signer(

@@ -1,6 +1,5 @@
 //! Budgets, what binds accounts beside their policies, and grants: read, and written as the policy authority.
 
-use async_trait::async_trait;
 use purser::constants::ENTRY_BYTES;
 use purser::state::{Agent, Budget, Grant, Month};
 use purser_client::purser::{Bounds, BudgetCaps};
@@ -16,14 +15,14 @@ use crate::sign::payers::rent;
 use crate::sign::signer::address;
 use crate::solana::SolanaChain;
 use crate::{
-    AccountBounds, AgentOnChain, BindChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed,
-    GrantOnChain, OperatorOnChain,
+    AccountBounds, AgentOnChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed, GrantOnChain,
+    OperatorOnChain,
 };
 use purser_model::Address;
 
-#[async_trait]
-impl BindChain for SolanaChain {
-    async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError> {
+impl SolanaChain {
+    /// The operator's budgets, by their numbers. Not every node lists them.
+    pub async fn read_budgets(&self, operator: &Address) -> Result<Vec<BudgetOnChain>, ChainError> {
         let at = std::mem::offset_of!(Budget, operator);
         let listed = self.owned(<Budget as anchor_lang::Discriminator>::DISCRIMINATOR, at, operator).await?;
         let mut budgets = self.budgets(operator, &listed).await?;
@@ -31,7 +30,8 @@ impl BindChain for SolanaChain {
         Ok(budgets)
     }
 
-    async fn read_budgets_at(
+    /// The operator's budgets at these addresses; what is no budget of it is left out.
+    pub async fn read_budgets_at(
         &self,
         operator: &Address,
         budgets: &[Address],
@@ -40,7 +40,9 @@ impl BindChain for SolanaChain {
         self.budgets(operator, &keys).await
     }
 
-    async fn set_budget(
+    /// Gives a budget other caps than it was read with, and waits for the commitment. What they raise waits there for the operator's
+    /// loosening delay, and whatever waited is dropped. `PolicyChanged`: it has other caps meanwhile.
+    pub async fn set_budget(
         &self,
         operator: &OperatorOnChain,
         budget: &BudgetOnChain,
@@ -52,7 +54,9 @@ impl BindChain for SolanaChain {
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
-    async fn set_bounds(
+    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: something else binds it
+    /// meanwhile, or this loosens something, and that has to wait now. `RentOfAnother`: the account would have to grow.
+    pub async fn set_bounds(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -69,7 +73,8 @@ impl BindChain for SolanaChain {
         self.execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment).await
     }
 
-    async fn read_grants(
+    /// The agent's grants, newest first. Not every node lists them.
+    pub async fn read_grants(
         &self,
         operator: &Address,
         agent: &Address,
@@ -81,7 +86,8 @@ impl BindChain for SolanaChain {
         Ok(grants)
     }
 
-    async fn read_grant(
+    /// The grant at this address. `None`: none of this agent is.
+    pub async fn read_grant(
         &self,
         operator: &Address,
         agent: &Address,
@@ -90,7 +96,8 @@ impl BindChain for SolanaChain {
         Ok(self.grants(operator, agent, &[to_pubkey(grant)]).await?.into_iter().next())
     }
 
-    async fn close_grant(
+    /// Takes a grant back, and waits for the commitment.
+    pub async fn close_grant(
         &self,
         operator: &OperatorOnChain,
         grant: &GrantOnChain,
@@ -101,7 +108,8 @@ impl BindChain for SolanaChain {
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
-    async fn void_grants(
+    /// Takes back all grants of the agent that were opened until then, and waits for the commitment.
+    pub async fn void_grants(
         &self,
         operator: &OperatorOnChain,
         agent: &Address,
@@ -109,9 +117,7 @@ impl BindChain for SolanaChain {
         let call = self.instructions.void_grants(self.policy_accounts(operator, agent)?);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
-}
 
-impl SolanaChain {
     /// The program's accounts of one kind that name `owner` at this place.
     async fn owned(&self, kind: &[u8], at: usize, owner: &Address) -> Result<Vec<Pubkey>, ChainError> {
         const METHOD: &str = "getProgramAccounts";

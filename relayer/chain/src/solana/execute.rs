@@ -1,5 +1,7 @@
 //! Signs, sends and follows.
 
+use async_trait::async_trait;
+
 use crate::live::clock::Recent;
 use crate::send::flight::{Followed, Landing};
 use crate::sign::instructions::Call;
@@ -12,10 +14,20 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How long a node may be silent before callers stop waiting for a confirmation.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// How long a pause or a halt waits for its record.
 const STOP_RECORDED_IN: Duration = Duration::from_secs(1);
+
+/// Records the transactions of changes before they are sent, so that nobody has to guess later how a change ended.
+#[async_trait]
+pub trait SendRecorder: Send + Sync {
+    /// Records one, by its base58 signature. `is_step`: it only prepares a change. `Unrecorded`: it must not be sent.
+    async fn record(
+        &self,
+        signature: &str,
+        last_valid_block_height: u64,
+        is_step: bool,
+    ) -> Result<(), ChainError>;
+}
 
 impl SolanaChain {
     /// Signs, records, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
@@ -51,8 +63,8 @@ impl SolanaChain {
         let landing = tokio::select! {
             landing = self.follow(followed, commitment) => landing,
             // It may still land. The caller learns that now instead of waiting for a node that is gone.
-            () = self.submitter.silent(SILENCE_MAX) => {
-                let reason = format!("no answer for {} s", SILENCE_MAX.as_secs());
+            () = self.submitter.silent(self.silence_max) => {
+                let reason = format!("no answer for {} s", self.silence_max.as_secs());
                 return Err(ChainError::Unavailable { during: "confirmation", reason });
             }
         };

@@ -1,4 +1,4 @@
-//! [`Chain`] on a Solana node: reads, writes and follows through the modules beside it.
+//! What can be asked of one Solana network with our program on it, and done there. What a payment needs is in [`purser_core::Chain`].
 
 mod approvals;
 mod authorities;
@@ -13,6 +13,8 @@ mod staging;
 mod stops;
 mod verify;
 
+pub use approvals::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant};
+pub use execute::SendRecorder;
 pub use settings::{ChainSettings, ChainSigners};
 
 use crate::live::block_times::BlockTimes;
@@ -33,8 +35,8 @@ use crate::sign::signer::address;
 use crate::sign::signing::{self, CallSigners, Distinct};
 use crate::solana::notices::Notices;
 use crate::{
-    ChainError, ChainFault, ChainView, Commitment, Confirmed, HandOverChain, MemoChain, OperatorOnChain,
-    Outcome, SendRecorder, UnsignedTransfer, clocks_agree,
+    ChainError, ChainFault, ChainView, Commitment, Confirmed, OperatorOnChain, Outcome, UnsignedTransfer,
+    clocks_agree,
 };
 use async_trait::async_trait;
 use purser_base::tasks::Tasks;
@@ -50,35 +52,40 @@ use purser_rpc::{Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+const SILENCE_MAX: Duration = Duration::from_secs(10);
 
 /// One Solana network with our program on it.
 pub struct SolanaChain {
     pub network: Network,
-    pub settings: ChainSettings,
-    pub rpc: Arc<Rpc>,
-    pub clock: Arc<ChainClock>,
+    pub(crate) settings: ChainSettings,
+    pub(crate) rpc: Arc<Rpc>,
+    pub(crate) clock: Arc<ChainClock>,
     submitter: Arc<Submitter>,
-    pub instructions: Instructions,
-    pub signers: ChainSigners,
+    pub(crate) instructions: Instructions,
+    pub(crate) signers: ChainSigners,
     /// Counts transfers so that signers take turns.
-    pub transfer_turn: AtomicUsize,
-    pub payers: Payers,
-    pub prices: Arc<Prices>,
+    pub(crate) transfer_turn: AtomicUsize,
+    pub(crate) payers: Payers,
+    pub(crate) prices: Arc<Prices>,
     distinct: Distinct,
     /// The newest slot at which a write of ours landed; no read may be older.
     written_slot: AtomicU64,
-    pub draft_turns: staging::DraftTurns,
-    pub watched: Arc<Watched>,
-    pub transfers_in_flight: InFlightTransfers,
+    pub(crate) draft_turns: staging::DraftTurns,
+    pub(crate) watched: Arc<Watched>,
+    pub(crate) transfers_in_flight: InFlightTransfers,
     rooms: room::Rooms,
     block_times: Arc<BlockTimes>,
-    pub deposits: Arc<Deposits>,
+    pub(crate) deposits: Arc<Deposits>,
     /// Notified when the websocket reports a use of the program.
-    pub activity: Arc<Notify>,
+    pub(crate) activity: Arc<Notify>,
     connection: Arc<Connection>,
     recorder: OnceLock<Arc<dyn SendRecorder>>,
+    /// How long a node may be silent before callers stop waiting for a confirmation.
+    pub(crate) silence_max: Duration,
 }
 
 impl SolanaChain {
@@ -89,8 +96,6 @@ impl SolanaChain {
         signers: ChainSigners,
         tasks: &Tasks,
     ) -> Result<Self, ChainError> {
-        let (tracker, stop) = (&tasks.tracker, &tasks.stop);
-        signers.check()?;
         let calls = Calls {
             through: settings.rpc_proxy.clone().map_or(Through::Nothing, Through::Proxy),
             resolver: resolver(),
@@ -103,7 +108,21 @@ impl SolanaChain {
                 NoClient::Client(_) => error.to_string(),
             })
         };
-        let rpc = Arc::new(Rpc::new(&settings.rpc_urls, &calls, tracker.clone()).map_err(no_client)?);
+        let rpc = Rpc::new(&settings.rpc_urls, &calls, tasks.tracker.clone()).map_err(no_client)?;
+        Self::over(rpc, network, settings, signers, tasks)
+    }
+
+    /// The same over these nodes.
+    pub(crate) fn over(
+        rpc: Rpc,
+        network: Network,
+        settings: ChainSettings,
+        signers: ChainSigners,
+        tasks: &Tasks,
+    ) -> Result<Self, ChainError> {
+        let (tracker, stop) = (&tasks.tracker, &tasks.stop);
+        signers.check()?;
+        let rpc = Arc::new(rpc);
         let clock = Arc::new(ChainClock::new(rpc.clone()));
         let instructions = Instructions(Deployment {
             program: to_pubkey(&settings.program_id),
@@ -204,6 +223,7 @@ impl SolanaChain {
             activity,
             connection,
             recorder: OnceLock::new(),
+            silence_max: SILENCE_MAX,
         })
     }
 
@@ -236,19 +256,21 @@ impl SolanaChain {
     pub async fn accounts(&self, keys: &[Pubkey]) -> Result<Vec<Option<RawAccount>>, ChainError> {
         Ok(self.rpc.accounts(keys, self.written_slot()).await?.value)
     }
-}
 
-#[async_trait]
-impl MemoChain for SolanaChain {
-    async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
+    /// Writes `memo` on the chain through the memo program, signed by a policy authority of the operator, and waits for the
+    /// commitment. Writing it twice does no harm.
+    pub async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let call = self.instructions.memo(address(self.policy_signer(operator)?), memo);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
-}
 
-#[async_trait]
-impl HandOverChain for SolanaChain {
-    async fn sign_for(&self, order: &UnsignedTransfer, terms: &Terms) -> Result<SignedTransfer, ChainFault> {
+    /// Signs a transfer whose fee another pays, on that payer's terms; the signature is the transfer authority's only.
+    /// `AuthorityRotated`: the chain was read, and nothing was signed.
+    pub async fn sign_for(
+        &self,
+        order: &UnsignedTransfer,
+        terms: &Terms,
+    ) -> Result<SignedTransfer, ChainFault> {
         // Another pays the fee.
         let authority = self.signer_of_transfer(order, 0).await?;
         let price = self.price_of_transfer(order).await;

@@ -5,16 +5,15 @@ use crate::sign::signer::{FileSigner, Signer, address};
 use crate::sign::signing::CallSigners;
 use crate::solana::SolanaChain;
 use crate::solana::authorities::LAMPORTS_LOW;
-use crate::{AgentCreation, ChainError, Commitment, Confirmed, OperatorOnChain, ProvisionChain, ReadChain};
-use async_trait::async_trait;
+use crate::{AgentCreation, ChainError, Commitment, Confirmed, OperatorOnChain};
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
 use purser_model::{Address, SpendingPolicy, UsdcAmount};
 use std::sync::Arc;
 
-#[async_trait]
-impl ProvisionChain for SolanaChain {
-    async fn create_operator(
+impl SolanaChain {
+    /// Creates the operator of `admin_secret` (64-byte keypair) and `id`. An operator that is already there is success.
+    pub async fn create_operator(
         &self,
         admin_secret: &[u8],
         id: u64,
@@ -55,7 +54,8 @@ impl ProvisionChain for SolanaChain {
         }
     }
 
-    async fn set_approver(
+    /// Makes a key an approver of the operator, or changes its limits: for one grant, and for those of any 24 hours.
+    pub async fn set_approver(
         &self,
         admin_secret: &[u8],
         operator: &Address,
@@ -69,7 +69,11 @@ impl ProvisionChain for SolanaChain {
         self.execute(CallSigners::one(&admin), call, self.settings.commitment).await
     }
 
-    async fn create_agent(
+    /// Waits for the commitment. An agent that is already there under the same operator is success. The initial policy must
+    /// fit into the transaction.
+    ///
+    /// Like every call that needs a policy authority, fails with `AuthorityRotated` or `FeePayerEmpty` by `operator` as read.
+    pub async fn create_agent(
         &self,
         on_chain: &OperatorOnChain,
         agent_id: [u8; 16],
@@ -98,7 +102,9 @@ impl ProvisionChain for SolanaChain {
         }
     }
 
-    async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
+    /// Creates the associated USDC token account of this wallet, for whose rent a transfer authority pays, and waits until that is
+    /// confirmed. One that is already there is success.
+    pub async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
         let wallet = to_pubkey(wallet);
         let creates = |signer: &dyn Signer| self.instructions.create_token_account(address(signer), wallet);
         // The rest has to pay the fees of transfers.

@@ -7,12 +7,11 @@ use crate::sign::payers::{SIGNATURE_FEE, rent};
 use crate::solana::SolanaChain;
 use crate::{
     AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, Commitment,
-    DraftOnChain, OperatorOnChain, ReadChain, SendRecorder, SentEnd, SignatureStanding, view_of,
+    DraftOnChain, OperatorOnChain, SendRecorder, SentEnd, SignatureStanding, view_of,
 };
-use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use purser_core::{BudgetState, Destination, Payer, Payment, Transfer, TransferState};
-use purser_model::{AccountId, Address, Network, SentTransaction};
+use purser_model::{AccountId, Address, SentTransaction};
 use purser_policy::{PaidTags, TransferRequest};
 use purser_rpc::sysvar;
 use purser_rpc::wire::RawAccount;
@@ -33,22 +32,21 @@ enum ViewRead {
     Another(Option<Address>),
 }
 
-#[async_trait]
-impl ReadChain for SolanaChain {
-    fn network(&self) -> Network {
-        self.network
-    }
-
-    fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
+impl SolanaChain {
+    /// Derives the PDA and its token account, without asking a node.
+    pub fn addresses_of(&self, operator: &Address, agent_id: [u8; 16]) -> AgentAddresses {
         let (agent, token_account) = self.instructions.agent_addresses(&to_pubkey(operator), &agent_id);
         AgentAddresses { agent: to_address(&agent), token_account: to_address(&token_account) }
     }
 
-    fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
+    /// The id of an agent account. It follows from cluster and address, so that nobody can make an account with another's id.
+    /// `Unavailable`: the cluster is not known yet.
+    pub fn account_id_of(&self, agent: &Address) -> Result<AccountId, ChainError> {
         Ok(AccountId::from_bytes(self.account_ids()?.bytes_of(&to_pubkey(agent))))
     }
 
-    async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
+    /// `None` when nothing is there; `NotFound` when something else is. Reads our wallets' balances along with it.
+    pub async fn read_operator(&self, operator: &Address) -> Result<Option<OperatorOnChain>, ChainError> {
         let key = to_pubkey(operator);
         let accounts = self.accounts_and_payers(&[key]).await?;
         match accounts.first().and_then(Option::as_ref) {
@@ -61,7 +59,11 @@ impl ReadChain for SolanaChain {
         }
     }
 
-    async fn read_agents(&self, agents: &[AgentAddresses]) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
+    /// In the order asked; `None` where no agent of ours lives. Batches of 100 keys.
+    pub async fn read_agents(
+        &self,
+        agents: &[AgentAddresses],
+    ) -> Result<Vec<Option<AgentOnChain>>, ChainError> {
         let batches: Vec<_> =
             agents.chunks(ACCOUNTS_MAX / 2).map(|batch| self.read_agent_batch(batch.to_vec())).collect();
         let batches: Vec<Vec<_>> =
@@ -69,7 +71,8 @@ impl ReadChain for SolanaChain {
         Ok(batches.into_iter().flatten().collect())
     }
 
-    async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
+    /// What stands at these addresses, in the order asked.
+    pub async fn read_kinds(&self, addresses: &[Address]) -> Result<Vec<AddressKind>, ChainError> {
         let keys: Vec<Pubkey> = addresses.iter().map(to_pubkey).collect();
         let mut kinds = Vec::with_capacity(keys.len());
         for keys in keys.chunks(ACCOUNTS_MAX) {
@@ -80,11 +83,13 @@ impl ReadChain for SolanaChain {
         Ok(kinds)
     }
 
-    async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
+    /// The agent's draft, complete or not.
+    pub async fn read_draft(&self, agent: &Address) -> Result<Option<DraftOnChain>, ChainError> {
         self.draft_of(&to_pubkey(agent)).await
     }
 
-    async fn read_budget(
+    /// The budget at this address. `None`: none of this operator is.
+    pub async fn read_budget(
         &self,
         operator: &Address,
         budget: &Address,
@@ -92,16 +97,20 @@ impl ReadChain for SolanaChain {
         Ok(self.budgets(operator, &[to_pubkey(budget)]).await?.into_iter().next())
     }
 
-    async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
+    /// How final a transaction of ours is that has landed. `Unknown`: a fork dropped it, or this node is behind.
+    pub async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
         let standings = self.history()?.standings(&[signature.to_owned()]).await?;
         Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
     }
 
-    fn record_sends(&self, recorder: Arc<dyn SendRecorder>) {
+    /// Has this recorder record every transaction but transfers, before it is sent. The first call counts.
+    pub fn record_sends(&self, recorder: Arc<dyn SendRecorder>) {
         let _ = self.recorder.set(recorder);
     }
 
-    async fn ends_of(
+    /// How transactions ended, in the order asked. The newest of them was signed this long ago. `Unavailable`: not every node that moves
+    /// answers, or none searches its history.
+    pub async fn ends_of(
         &self,
         sent: &[SentTransaction],
         signed_for: Duration,
@@ -128,16 +137,15 @@ impl ReadChain for SolanaChain {
         Ok(ends)
     }
 
-    fn usdc_mint(&self) -> Address {
+    /// The mint of USDC, and an owner's token account for it. Asks no node.
+    pub fn usdc_mint(&self) -> Address {
         self.settings.usdc_mint
     }
 
-    fn usdc_account_of(&self, owner: &Address) -> Address {
+    pub fn usdc_account_of(&self, owner: &Address) -> Address {
         to_address(&self.instructions.0.token_account(&to_pubkey(owner)))
     }
-}
 
-impl SolanaChain {
     /// Returns true if a wallet cannot pay a fee and keep its rent. An address without a key signs nothing: false.
     pub async fn lacks_a_fee(&self, wallet: &Address) -> Result<bool, ChainError> {
         let key = to_pubkey(wallet);

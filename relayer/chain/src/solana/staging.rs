@@ -4,10 +4,7 @@ use crate::read::decode::{self, to_address, to_pubkey};
 use crate::sign::instructions::{Call, agent_rent};
 use crate::sign::signer::address;
 use crate::solana::SolanaChain;
-use crate::{
-    AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OperatorOnChain, PolicyChain,
-};
-use async_trait::async_trait;
+use crate::{AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OperatorOnChain};
 use purser::error::PurserError;
 use purser::state::DraftView;
 use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentRefunds};
@@ -35,9 +32,10 @@ impl DraftTurns {
     }
 }
 
-#[async_trait]
-impl PolicyChain for SolanaChain {
-    async fn set_policy(
+impl SolanaChain {
+    /// Replaces the whole policy atomically and waits for the commitment; stages a long allowlist first.
+    /// `PolicyChanged`: it is no longer at `expected_version`, or must wait now. `RentOfAnother`: the account would have to grow.
+    pub async fn set_policy(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -69,11 +67,14 @@ impl PolicyChain for SolanaChain {
         replaced
     }
 
-    fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
+    /// The hash by which [`Self::propose_policy`] identifies this proposal on chain. Asks no node.
+    pub fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
         proposal(agent, policy).hash()
     }
 
-    async fn propose_policy(
+    /// Seals the whole policy in a draft, where it waits, and waits for the commitment. Drops an earlier draft.
+    /// `PolicyChanged`, `RentOfAnother`: as for [`Self::set_policy`].
+    pub async fn propose_policy(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -86,7 +87,9 @@ impl PolicyChain for SolanaChain {
         self.stage(operator, at, &proposal(agent, policy), change_at, more_rent).await
     }
 
-    async fn apply_draft(
+    /// Puts the sealed draft with this hash in force, and waits for the commitment. `PolicyChanged`: the policy or the draft has
+    /// changed. `RentOfAnother`: as for [`Self::set_policy`].
+    pub async fn apply_draft(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -97,7 +100,8 @@ impl PolicyChain for SolanaChain {
         self.apply(operator, at, agent, &draft.policy, (to_pubkey(&draft.rent_refund), hash)).await
     }
 
-    async fn drop_draft(
+    /// Drops the draft with this hash, and waits for the commitment. `PolicyChanged`: the draft has changed.
+    pub async fn drop_draft(
         &self,
         operator: &OperatorOnChain,
         agent: &AgentOnChain,
@@ -108,9 +112,7 @@ impl PolicyChain for SolanaChain {
         let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
         self.execute_for_policy(operator, call, self.settings.commitment).await
     }
-}
 
-impl SolanaChain {
     /// The agent's draft, complete or not.
     pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
         Ok(self.draft_view(agent).await?.map(|view| decode::draft_on_chain(&view)))

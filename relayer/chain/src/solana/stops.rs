@@ -1,25 +1,26 @@
 //! Pauses and halts. Nothing else that we do depends on them, so they are signed anew as long as they expire.
 
-use async_trait::async_trait;
-
 use crate::read::decode::to_pubkey;
 use crate::sign::instructions::Call;
 use crate::sign::signer::address;
 use crate::solana::SolanaChain;
-use crate::{ChainError, Confirmed, OperatorOnChain, StopChain};
+use crate::{ChainError, Confirmed, OperatorOnChain};
 use purser_model::Address;
 
 /// How often a pause or a halt is signed anew. Expiry takes half a minute.
 const STOP_EXPIRIES_MAX: u32 = 10;
 
-#[async_trait]
-impl StopChain for SolanaChain {
-    async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
+impl SolanaChain {
+    /// Pauses the agent at any policy version, and waits for the commitment. For this and for a halt, a policy authority without
+    /// SOL is no obstacle: another of our keys pays. Both are signed anew when they expire before they land.
+    pub async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {
         let call = self.instructions.set_paused(self.policy_accounts(operator, agent)?, true);
         self.execute_stop(operator, call).await
     }
 
-    async fn halt(
+    /// Halts one agent, or every agent of the operator when `agent` is `None`, and waits for the commitment. Only the admin's own
+    /// wallet can resume.
+    pub async fn halt(
         &self,
         operator: &OperatorOnChain,
         agent: Option<&Address>,
@@ -28,9 +29,7 @@ impl StopChain for SolanaChain {
         let call = self.instructions.halt(authority, to_pubkey(&operator.address), agent.map(to_pubkey));
         self.execute_stop(operator, call).await
     }
-}
 
-impl SolanaChain {
     async fn execute_stop(&self, operator: &OperatorOnChain, call: Call) -> Result<Confirmed, ChainError> {
         let mut expiries_left = STOP_EXPIRIES_MAX;
         loop {

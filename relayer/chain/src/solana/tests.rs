@@ -1,9 +1,9 @@
 //! Which keys sign and pay for transfers.
 
 use super::*;
+use crate::ProgramCheck;
 use crate::live::prices::PriceBounds;
 use crate::sign::signer::{FileSigner, Signer};
-use crate::{ProgramCheck, ReadChain};
 use purser_model::{Address, SpendingPolicy};
 use solana_sdk::signature::Keypair;
 

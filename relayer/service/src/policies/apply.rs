@@ -8,6 +8,7 @@ use super::{Policies, ReadAccount};
 use crate::error::{Resource, ServiceError, from_chain};
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentOnChain, ChainError, DraftOnChain};
+use purser_core::Chain as _;
 use purser_model::{AccountStatus, Event, Operator, PendingPolicy, SpendingPolicy};
 
 /// Proposals looked at in one pass.

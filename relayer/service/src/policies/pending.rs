@@ -5,6 +5,7 @@ use crate::error::{Resource, ServiceError, after_writing, from_chain, from_fault
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, DraftOnChain};
+use purser_core::Chain as _;
 use purser_model::wire::PolicyFields;
 use purser_model::{
     AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp, WaitingPolicy,

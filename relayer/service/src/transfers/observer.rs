@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use purser_core::Chain as _;
 use purser_core::{Observer, Payer};
 
 use crate::Inside;

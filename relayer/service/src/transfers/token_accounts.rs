@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use purser_core::Chain as _;
 use purser_core::{AskedTransfer, Decision, Payer, Payment, Room, decide, transfer_tag};
 use tokio::time::{Instant, timeout_at};
 

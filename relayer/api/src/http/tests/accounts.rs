@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Relayer, operator_key, policy_with};
-use purser_chain::AddressKind;
 use purser_model::{
     Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
     Provisioning, Tags, Timestamp,
@@ -69,7 +68,6 @@ async fn an_account_that_was_closed_is_not_put_on_a_list_and_one_that_is_listed_
         let address = relayer.get(&format!("/v1/accounts/{id}")).await.body["solana_address"].clone();
         let address: Address = address.as_str().expect("text").parse().expect("an address");
         relayer.chain.script().agents.remove(&address);
-        relayer.chain.script().kinds.insert(address, AddressKind::Unclear);
         addresses.push(address.to_string());
     }
     relayer.runs_sql("UPDATE accounts SET created_at = '2020-01-01T00:00:00.000000Z'");

@@ -8,7 +8,6 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::{Value, json};
 
-use super::scripted_chain::ScriptedChain;
 use super::{Answer, Relayer};
 use purser_model::{Account, AccountId, AccountName, Address, NAME_CHARS_MAX, Quotas, SELECTED_MAX};
 
@@ -16,7 +15,7 @@ impl Relayer {
     /// One with as many accounts as a change may name, each with the longest name of these letters.
     async fn of_a_fleet(letter: &str) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        let chain = Arc::new(ScriptedChain::new());
+        let chain = super::network();
         let reads = NonZeroU32::new(1_000_000).expect("positive");
         let relayer =
             Self::start_within(Quotas::default(), reads, folder, chain, Duration::from_secs(5)).await;
@@ -94,7 +93,7 @@ async fn thousand_accounts_with_the_longest_names_are_changed_and_halted_and_eve
 #[tokio::test]
 async fn what_reads_the_chain_for_a_change_is_within_the_operators_budget_and_a_stop_waits_for_none() {
     let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-    let (chain, reads) = (Arc::new(ScriptedChain::new()), NonZeroU32::new(2).expect("positive"));
+    let (chain, reads) = (super::network(), NonZeroU32::new(2).expect("positive"));
     let relayer =
         Relayer::start_within(Quotas::default(), reads, folder, chain, Duration::from_secs(5)).await;
     let account = relayer.account().await;

@@ -1,15 +1,15 @@
-//! The table of decisions, by the router over a scripted chain.
+//! The table of decisions, by the router over a scripted node.
 
 #[path = "../../../../../policy/tests/table/mod.rs"]
 mod table;
 
 use axum::http::StatusCode;
+use purser_chain::scripted::ScriptedNetwork;
 use purser_model::{Address, HaltedBy};
 use purser_policy::UsdcAmount;
 use serde_json::{Value, json};
 
 use super::Relayer;
-use super::scripted_chain::filled;
 use table::ROWS;
 
 fn usdc(micros: u64) -> String {
@@ -21,7 +21,7 @@ async fn router_decides_as_the_table_says() {
     for row in ROWS {
         let relayer = Relayer::start().await;
         let account = relayer.account().await;
-        let (payee, owner): (Address, Address) = (relayer.chain.payee(1), filled(&[1], 78));
+        let (payee, owner): (Address, Address) = (relayer.chain.payee(1), ScriptedNetwork::owner_of_payee(1));
         let policy = row.policy_json(&owner.to_string(), &payee.to_string());
         let policy: Value = serde_json::from_str(&policy).expect("JSON");
         let put = relayer.put(&format!("/v1/accounts/{account}/policy"), &policy).await;

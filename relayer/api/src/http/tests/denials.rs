@@ -1,4 +1,4 @@
-//! Signed refusals, over a scripted chain: what is signed, who may read it, and heads whose answers get lost.
+//! Signed refusals, over a scripted node: what is signed, who may read it, and heads whose answers get lost.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Relayer, operator_key};
-use purser_chain::ChainError;
 
 /// An account that may pay nothing, with this many refusals.
 async fn refused(relayer: &Relayer, count: usize) -> Vec<String> {
@@ -105,9 +104,9 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     assert!(relayer.chain.script().memos.is_empty(), "there is no chain");
     refused(&relayer, 2).await;
     denials.sign().await.expect("signed");
-    let lost = ChainError::Unavailable { during: "confirmation", reason: "no answer".into() };
-    relayer.chain.script().lost_answers.push_back(lost);
+    relayer.chain.script().answers_lost = 1;
     denials.write_heads().await.expect("tried");
+    relayer.chain.is_heard().await;
     denials.write_heads().await.expect("not its turn");
     let memos = relayer.chain.script().memos.clone();
     assert_eq!(memos.len(), 1);

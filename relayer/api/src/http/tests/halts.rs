@@ -3,11 +3,12 @@
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::json;
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use super::{NoExtensions, Relayer, settings};
 use crate::http::{HttpSettings, router};
-use purser_chain::{Outcome, Refusal, SignatureStanding};
+use purser_chain::{Outcome, Refusal, SentEnd};
 use purser_model::{Action, Address, HaltedBy, RejectionReason, Stop, Stopped};
 use purser_service::SystemClock;
 
@@ -23,15 +24,19 @@ async fn one_call_halts_every_account_of_the_operator_and_again_is_the_same() {
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}");
     assert_eq!(relayer.get(&path).await.body["halted"], json!(null));
-    for (body, signature) in [(None, "halt-1"), (Some("{}"), "halt-2"), (Some(""), "halt-3")] {
+    let mut signatures = HashSet::new();
+    for body in [None, Some("{}"), Some("")] {
         let halted = relayer.send("POST", "/v1/halt", &relayer.key, body).await;
         assert_eq!(halted.status, StatusCode::OK, "{}", halted.body);
         let on_record = relayer.get("/v1/actions?action=halt&limit=1").await.body["data"][0].clone();
+        let signature = on_record["tx_signature"].as_str().expect("text").to_owned();
         let expected = json!({
             "halted": true, "halted_by": "policy_authority", "tx_signature": signature, "action_id": on_record["id"],
         });
-        assert_eq!((&halted.body, &on_record["tx_signature"]), (&expected, &json!(signature)));
+        assert_eq!(halted.body, expected);
+        signatures.insert(signature);
     }
+    assert_eq!(signatures.len(), 3, "each is a transaction of its own");
     // No indexer has seen it yet.
     let halted = json!({ "by": "policy_authority", "scope": "operator", "action_id": null });
     let read = relayer.get(&path).await;
@@ -136,8 +141,8 @@ impl Relayer {
         stops.into_iter().map(|stop| stop.tx_signature).collect()
     }
 
-    fn stands(&self, signature: &str, standing: SignatureStanding) {
-        self.chain.script().standings.insert(signature.to_owned(), standing);
+    fn stands(&self, signature: &str, end: SentEnd) {
+        self.chain.script().ends.insert(signature.to_owned(), end);
     }
 }
 
@@ -149,11 +154,11 @@ async fn a_halt_that_a_fork_drops_is_sent_again_until_one_is_final() {
     for path in ["/v1/halt".to_owned(), format!("{one}/halt")] {
         let halted = relayer.send("POST", &path, &relayer.key, None).await;
         let first = halted.body["tx_signature"].as_str().expect("text").to_owned();
-        relayer.stands(&first, SignatureStanding::Open);
+        relayer.stands(&first, SentEnd::Open);
         relayer.services.look_at_stops().await.expect("looked");
         assert_eq!(relayer.followed().await, [first.as_str()], "not final yet");
 
-        relayer.stands(&first, SignatureStanding::Unknown);
+        relayer.stands(&first, SentEnd::Expired);
         relayer.services.look_at_stops().await.expect("looked");
         assert_eq!(relayer.followed().await, [first.as_str()], "it is halted: the node may be behind");
 
@@ -195,7 +200,7 @@ async fn a_halt_whose_process_was_killed_is_followed_and_done_once_it_is_final()
     };
     relayer.store.actions.insert_stop(&stop).await.expect("inserted");
     // A fork drops it; it is sent again, lands, and is final with the next look.
-    relayer.stands("cut", SignatureStanding::Unknown);
+    relayer.stands("cut", SentEnd::Expired);
     relayer.services.look_at_stops().await.expect("looked");
     let [again] = &relayer.followed().await[..] else { panic!("it is followed") };
     assert_ne!(again, "cut");
@@ -211,7 +216,7 @@ async fn a_pause_that_a_fork_drops_is_sent_again_unless_it_was_lifted() {
     let account = relayer.account().await;
     let policy = format!("/v1/accounts/{account}/policy");
     let drop_it = |signature: &str| {
-        relayer.stands(signature, SignatureStanding::Unknown);
+        relayer.stands(signature, SentEnd::Expired);
         relayer.chain.script().agents.values_mut().for_each(|agent| agent.policy.paused = false);
     };
     for body in [json!({ "paused": true }), json!({ "paused": true, "require_memo": true })] {

@@ -1,4 +1,4 @@
-//! The HTTP server, its services and a real database over a scripted chain.
+//! The HTTP server, its services, a real database and the real chain crate over a scripted node.
 
 mod accounts;
 mod actions;
@@ -18,7 +18,6 @@ mod pending;
 mod policies;
 mod refusals;
 mod scopes;
-mod scripted_chain;
 mod transfers;
 mod wallets;
 
@@ -34,11 +33,11 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use utoipa::openapi::OpenApi;
 
-use self::scripted_chain::ScriptedChain;
 use super::{HttpExtensions, HttpSettings, router};
 use crate::web::TrustedProxies;
 use crate::web::once::ANSWER_BYTES_MAX;
 use purser_base::shares::Outgoing;
+use purser_chain::scripted::ScriptedNetwork;
 use purser_chain::{FileSigner, new_keypair};
 use purser_model::wire::PolicyFields;
 use purser_model::{
@@ -100,7 +99,7 @@ pub(in crate::http) struct Relayer {
     services: Services,
     tasks: Tasks,
     store: Store,
-    chain: Arc<ScriptedChain>,
+    chain: Arc<ScriptedNetwork>,
     folder: Arc<tempfile::TempDir>,
     key: String,
 }
@@ -152,13 +151,13 @@ const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30
 impl Relayer {
     pub async fn start() -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        Self::start_in(folder, Arc::new(ScriptedChain::new()), Duration::from_secs(5)).await
+        Self::start_in(folder, network(), Duration::from_secs(5)).await
     }
 
     /// A relayer whose requests wait no longer than this.
     async fn with_deadline(deadline: Duration) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        Self::start_in(folder, Arc::new(ScriptedChain::new()), deadline).await
+        Self::start_in(folder, network(), deadline).await
     }
 
     /// A second process over the same database and chain.
@@ -168,7 +167,7 @@ impl Relayer {
 
     async fn start_in(
         folder: Arc<tempfile::TempDir>,
-        chain: Arc<ScriptedChain>,
+        chain: Arc<ScriptedNetwork>,
         transfer_deadline: Duration,
     ) -> Self {
         let quotas = Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() };
@@ -186,7 +185,7 @@ impl Relayer {
         quotas: Quotas,
         reads_per_second: NonZeroU32,
         folder: Arc<tempfile::TempDir>,
-        chain: Arc<ScriptedChain>,
+        chain: Arc<ScriptedNetwork>,
         transfer_deadline: Duration,
     ) -> Self {
         let url = format!("sqlite://{}", folder.path().join("purser.db").display());
@@ -195,7 +194,7 @@ impl Relayer {
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
         let services = Services::new(Setup {
             store: store.clone(),
-            chains: Chains::new([NetworkParts { chain: chain.clone(), explorer }]),
+            chains: Chains::new([NetworkParts { chain: chain.chain(&tasks), explorer }]),
             tasks: tasks.clone(),
             clock: SystemClock::SYSTEM,
             transfer_deadline,
@@ -318,6 +317,15 @@ async fn comes_about(what: impl Fn() -> bool) {
     panic!("it did not come about within 20 s");
 }
 
+fn operator_address(number: u8) -> Address {
+    Address::from_bytes([number; 32])
+}
+
+/// A network with the operators 8 and 9.
+fn network() -> Arc<ScriptedNetwork> {
+    ScriptedNetwork::new([8, 9].map(operator_address))
+}
+
 /// A new operator at an address of this number, and its key.
 async fn operator_key(store: &Store, number: u8) -> String {
     let now = SystemClock::SYSTEM.now();
@@ -325,7 +333,7 @@ async fn operator_key(store: &Store, number: u8) -> String {
         id: OperatorId::from_bytes([number; 16]),
         network: Network::Test,
         name: OperatorName::parse("operator").expect("valid"),
-        address: Address::from_bytes([number; 32]),
+        address: operator_address(number),
         requires_reason: false,
         created_at: now,
     };

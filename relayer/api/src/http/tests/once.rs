@@ -9,7 +9,6 @@ use futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Answer, Relayer, operator_key};
-use purser_chain::ChainError;
 
 const HOOK: &str = r#"{"url":"https://8.8.8.8/a","events":["transfer.settled"]}"#;
 
@@ -162,10 +161,10 @@ async fn refused_request_leaves_its_name_free() {
 #[tokio::test]
 async fn an_account_whose_making_was_answered_with_a_doubt_is_the_same_one_when_asked_again() {
     let relayer = Relayer::start().await;
-    let lost = || ChainError::Unavailable { during: "the test", reason: "lost".into() };
-    relayer.chain.script().lost_answers.push_back(lost());
+    relayer.chain.script().answers_lost = 1;
     let doubt = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;
     assert_eq!((doubt.error(), &doubt.body["retryable"]), ((503, "solana_unavailable"), &json!(false)));
+    relayer.chain.is_heard().await;
     let other = relayer.asks("a", "/v1/accounts", r#"{"name":"Bob"}"#).await;
     assert_eq!(other.error(), (409, "idempotency_conflict"));
     let made = relayer.asks("a", "/v1/accounts", r#"{"name":"Ada"}"#).await;

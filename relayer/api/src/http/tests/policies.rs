@@ -5,7 +5,8 @@ use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{Answer, Relayer, policy_with};
-use purser_chain::AddressKind;
+use purser_chain::Destination;
+use purser_chain::scripted::{vault_at, wallet_at};
 use purser_model::Address;
 
 impl Relayer {
@@ -25,16 +26,11 @@ impl Relayer {
 }
 
 fn address(byte: u8) -> Address {
-    Address::from_bytes([byte; 32])
+    wallet_at(byte.into())
 }
 
 fn many(count: u16) -> Vec<String> {
-    let numbered = |number: u16| {
-        let mut bytes = [1; 32];
-        bytes[..2].copy_from_slice(&number.to_be_bytes());
-        Address::from_bytes(bytes).to_string()
-    };
-    (0..count).map(numbered).collect()
+    (0..count).map(|number| wallet_at(number).to_string()).collect()
 }
 
 /// Addresses in the order of an allowlist.
@@ -62,7 +58,7 @@ async fn a_policy_is_answered_as_it_stands_on_the_chain() {
     assert_eq!(put.body["allowed_counterparties"], json!(listed));
     assert_eq!(put.body["counterparty_kinds"], json!(["wallet", "wallet"]));
     assert!(put.text.contains(r#""max_single_transfer":18446744073709.551615,"max_daily_spend":0.000001,"#));
-    assert_eq!((&put.body["version"], &put.body["tx_signature"]), (&json!(2), &json!("policy-2")));
+    assert_eq!((&put.body["version"], put.body["tx_signature"].is_string()), (&json!(2), true));
     assert_eq!(
         (&put.body["pending"], &put.headers[header::ETAG]),
         (&json!(null), &"\"2\"".parse().expect("text"))
@@ -87,9 +83,9 @@ async fn kind_of_an_entry_is_stated_or_read_or_kept() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let path = format!("/v1/accounts/{account}/policy");
-    let (token, wallet, pda) = (address(10).to_string(), address(11).to_string(), address(12).to_string());
-    relayer.chain.script().kinds.insert(address(10), AddressKind::TokenAccount);
-    relayer.chain.script().kinds.insert(address(12), AddressKind::Unclear);
+    let (token, wallet, pda) = (address(10).to_string(), address(11).to_string(), vault_at(12).to_string());
+    let stands = Destination::TokenAccount { owner: address(9) };
+    relayer.chain.script().destinations.insert(address(10), stands);
 
     let unclear = relayer.put(&path, &json!({ "allowed_counterparties": [wallet, token, pda] })).await;
     assert_eq!(
@@ -113,7 +109,7 @@ async fn kind_of_an_entry_is_stated_or_read_or_kept() {
     }
 
     // A listed address keeps the kind that it was listed with, whatever stands there by now.
-    relayer.chain.script().kinds.insert(address(10), AddressKind::Unclear);
+    relayer.chain.script().destinations.remove(&address(10));
     let again = relayer.put(&path, &json!({ "allowed_counterparties": [pda, token] })).await;
     assert_eq!(again.body["counterparty_kinds"], json!(["wallet", "token_account"]), "{}", again.body);
     let patched = relayer.patch(&path, &json!({ "require_memo": true })).await;

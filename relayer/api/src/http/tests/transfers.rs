@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Relayer;
 use purser_chain::Destination;
+use purser_chain::scripted::wallet_at;
 use purser_model::{Address, Rule, Timestamp};
 
 #[tokio::test]
@@ -17,8 +18,9 @@ async fn a_transfer_settles_and_its_replay_is_the_same() {
     assert_eq!(first.status, StatusCode::OK, "{}", first.body);
     assert_eq!(first.body["status"], "settled");
     assert_eq!(first.body["amount_usdc"], "1.500000");
-    assert_eq!(first.body["tx_signature"], "signature-1");
-    assert_eq!(first.body["solana_explorer_url"], "https://explorer.test/tx/signature-1");
+    let signature = relayer.chain.script().sent[0].signature.clone();
+    assert_eq!(first.body["tx_signature"], signature);
+    assert_eq!(first.body["solana_explorer_url"], format!("https://explorer.test/tx/{signature}"));
     assert!(first.body["settled_at"].is_string());
     assert!(!first.headers.contains_key("idempotent-replayed"));
 
@@ -148,9 +150,9 @@ async fn recipients_that_cannot_be_paid_are_422_and_leave_the_key_free() {
     let account = relayer.account().await;
     let view = relayer.get(&format!("/v1/accounts/{account}")).await;
     let own = view.body["usdc_token_account"].as_str().expect("text").to_owned();
-    let hint = Address::from_bytes([55; 32]);
-    let odd = |number: u8, destination| {
-        let address = Address::from_bytes([number; 32]);
+    let hint = relayer.chain.usdc_account_of(&wallet_at(50));
+    let odd = |number: u16, destination| {
+        let address = wallet_at(number);
         relayer.chain.script().destinations.insert(address, destination);
         address.to_string()
     };

@@ -1,18 +1,19 @@
 //! A wallet as the payee: its associated USDC token account is paid, if it has one and still owns it.
 
-use purser_chain::{Destination, Outcome, ReadChain, Refusal};
+use purser_chain::scripted::{vault_at, wallet_at};
+use purser_chain::{Destination, Outcome, Refusal};
 use purser_core::NotWallet;
 
 use super::*;
 
 /// A wallet, and where it is paid.
-fn wallet(relayer: &Relayer, number: u8) -> (Address, Address) {
-    let wallet = Address::from_bytes([number; 32]);
+fn wallet(relayer: &Relayer, number: u16) -> (Address, Address) {
+    let wallet = wallet_at(number);
     (wallet, relayer.chain.usdc_account_of(&wallet))
 }
 
 /// The same, with a token account of this owner.
-fn owned(relayer: &Relayer, number: u8, owner: Option<Address>) -> (Address, Address) {
+fn owned(relayer: &Relayer, number: u16, owner: Option<Address>) -> (Address, Address) {
     let (wallet, token_account) = wallet(relayer, number);
     stands(relayer, token_account, Destination::TokenAccount { owner: owner.unwrap_or(wallet) });
     (wallet, token_account)
@@ -180,7 +181,7 @@ async fn token_account_that_its_wallet_gave_away_is_not_paid() {
     for (number, owner) in [
         (50, Address::from_bytes([99; 32])),
         (51, payer),
-        (52, relayer.chain.usdc_account_of(&Address::from_bytes([52; 32]))),
+        (52, relayer.chain.usdc_account_of(&wallet_at(52))),
     ] {
         let (wallet, token_account) = owned(&relayer, number, Some(owner));
         let order = order(&relayer, &account, &format!("order-{number}"), wallet);
@@ -204,17 +205,20 @@ async fn token_account_that_its_wallet_gave_away_is_not_paid() {
 async fn payee_that_is_no_wallet_is_422_and_each_kind_is_told() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
-    let usdc_token_account = Address::from_bytes([77; 32]);
+    let (frozen, token_account) = wallet(&relayer, 54);
+    let [held, program, of_program] = [51, 52, 53].map(wallet_at);
+    stands(&relayer, held, Destination::TokenAccount { owner: frozen });
+    stands(&relayer, program, Destination::NotWallet(NotWallet::Program));
+    stands(&relayer, of_program, Destination::NotTokenAccount);
+    stands(&relayer, token_account, Destination::Frozen);
     let kinds = [
-        (Destination::NotWallet(NotWallet::Vault { usdc_token_account }), "is no wallet's"),
-        (Destination::NotWallet(NotWallet::TokenAccount), "and is a token account"),
-        (Destination::NotWallet(NotWallet::Program), "and is a program"),
-        (Destination::NotWallet(NotWallet::OfProgram), "that a program owns"),
-        (Destination::Frozen, "is frozen"),
+        (vault_at(50), "is no wallet's"),
+        (held, "and is a token account"),
+        (program, "and is a program"),
+        (of_program, "that a program owns"),
+        (frozen, "is frozen"),
     ];
-    for (number, (destination, said)) in (50..).zip(kinds) {
-        let (wallet, token_account) = wallet(&relayer, number);
-        stands(&relayer, token_account, destination);
+    for (number, (wallet, said)) in (50..).zip(kinds) {
         let refused =
             relayer.post("/v1/transfers", &order(&relayer, &account, &format!("{number}"), wallet)).await;
         assert_eq!(refused.error(), (422, "invalid_recipient"), "{said}: {}", refused.body);
@@ -246,7 +250,8 @@ async fn wallet_as_a_text_is_refused_and_told_the_form_that_is_paid() {
     asked["idempotency_key"] = json!("order-2");
     assert_eq!(relayer.post("/v1/transfers", &asked).await.status, StatusCode::OK);
     // A vault's address is told without that form, which would be refused.
-    let vault = Address::from_bytes([60; 32]);
+    let vault = vault_at(60);
+    let usdc_token_account = relayer.chain.usdc_account_of(&vault);
     stands(&relayer, vault, Destination::Vault { usdc_token_account });
     let mut to_vault = relayer.order(&account, "order-3");
     to_vault["to"] = json!(vault.to_string());
