@@ -1,4 +1,5 @@
-//! Every error code once, by name: status, body, and any headers. A code without a test fails the last test.
+//! Error codes by name that need a socket, another server, an extension or a real chain. The others are in
+//! `relayer/api/src/http/tests/error_codes.rs`; a code without a test fails the last test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +16,6 @@ use purser_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 use solana_sdk::pubkey::Pubkey;
-use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -28,38 +28,10 @@ async fn agent_and_payee() -> (Agent, Pubkey) {
     (agent, payee)
 }
 
-#[tokio::test]
-async fn error_policy_violation_is_402_with_the_rejected_transfer_and_its_checks() {
-    let (agent, payee) = agent_and_payee().await;
-    agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
-    let refused = agent.pays("3").to(&payee).await.is_error(402, "policy_violation");
-    assert_eq!(refused["status"], "rejected");
-    assert!(refused.text_of("transfer_id").starts_with("txn_"));
-    let message = refused.text_of("message");
-    assert!(message.contains('2'), "the message names the violated limit: {message}");
-    assert_eq!(refused["checks"].as_array().map(Vec::len), Some(6));
-    for header in ["www-authenticate", "payment-required", "x-payment", "x-payment-response"] {
-        assert_eq!(refused.header(header), None, "a 402 of ours asks nobody to pay");
-    }
-}
-
 /// The answer to a request that asks for a person, whom policy leaves the decision.
 async fn asks(agent: &Agent, payee: &Pubkey, key: &str) -> Answer {
     agent.sets_policy(json!({ "max_single_transfer": 2 })).await;
     agent.pays("3").to(payee).key(key).field("approval", json!("request")).await
-}
-
-#[tokio::test]
-async fn error_approval_rejected_is_402_and_stays_with_the_key() {
-    let (agent, payee) = agent_and_payee().await;
-    let key = unique_key();
-    let asked = asks(&agent, &payee, &key).await.has_status(202);
-    let reject = format!("/v1/approvals/{}/reject", asked.text_of("transfer_id"));
-    agent.operator.client.post(&reject, &json!({})).await.has_status(200);
-    for _ in 0..2 {
-        let again = agent.pays("3").to(&payee).key(&key).await.is_error(402, "approval_rejected");
-        assert_eq!((&again["status"], &again["transfer_id"]), (&json!("failed"), &asked["transfer_id"]));
-    }
 }
 
 #[tokio::test]
@@ -71,36 +43,6 @@ async fn error_approval_void_is_402_and_the_same_request_is_decided_anew() {
     let path = format!("/v1/transfers/{}", asked.text_of("transfer_id"));
     until("it is void", async || agent.operator.client.get(&path).await["error"] == "approval_void").await;
     agent.pays("3").to(&payee).key(&key).await.is_settled();
-}
-
-#[tokio::test]
-async fn error_approval_closed_is_409_with_the_status() {
-    let (agent, payee) = agent_and_payee().await;
-    let asked = asks(&agent, &payee, &unique_key()).await.has_status(202);
-    let path = format!("/v1/approvals/{}", asked.text_of("transfer_id"));
-    agent.operator.client.delete(&path).await.has_status(204);
-    let closed = agent.operator.client.delete(&path).await.is_error(409, "approval_closed");
-    assert_eq!(closed["status"], "failed");
-}
-
-#[tokio::test]
-async fn error_account_paused_is_402_with_the_rejected_transfer_and_its_checks() {
-    let (agent, payee) = agent_and_payee().await;
-    agent.sets_policy(json!({ "paused": true })).await;
-    let refused = agent.pays("3").to(&payee).await.is_error(402, "account_paused");
-    assert_eq!(refused["status"], "rejected");
-    assert!(refused.text_of("transfer_id").starts_with("txn_"));
-    assert_eq!(refused.failed_checks(), ["paused"]);
-}
-
-#[tokio::test]
-async fn error_insufficient_balance_is_402() {
-    let (agent, payee) = agent_and_payee().await;
-    let refused = agent.pays("10.000001").to(&payee).await.is_error(402, "insufficient_balance");
-    assert_eq!(refused.failed_checks(), ["balance"], "no rule of the policy is broken");
-    let balance = json!({ "rule": "balance", "ok": false, "limit": "10.000000", "used": "0.000000",
-        "remaining": "10.000000" });
-    assert_eq!(refused.check("balance"), &balance);
 }
 
 #[tokio::test]
@@ -121,33 +63,6 @@ async fn error_account_frozen_is_402_before_anything_is_signed_and_by_preview() 
     assert_eq!(read["error"], "account_frozen");
     chain.freezes(&agent.address, false).await;
     payment.await.is_settled();
-}
-
-#[tokio::test]
-async fn error_idempotency_conflict_is_409() {
-    let (agent, payee) = agent_and_payee().await;
-    let payment = agent.pays("1").to(&payee);
-    payment.clone().await.is_settled();
-    payment.field("amount", json!("2")).await.is_error(409, "idempotency_conflict");
-}
-
-#[tokio::test]
-async fn error_invalid_recipient_is_422() {
-    let (agent, _) = agent_and_payee().await;
-    agent.pays("1").to(&"nobody").await.is_error(422, "invalid_recipient");
-}
-
-#[tokio::test]
-async fn error_recipient_has_no_token_account_is_422_with_the_rent_and_the_same_request_pays_later() {
-    let (agent, _) = agent_and_payee().await;
-    let wallet = Keypair::new().pubkey();
-    let payment = agent.pays("1").field("to", json!({ "wallet": wallet.to_string() }));
-    let refused = payment.clone().await.is_error(422, "recipient_has_no_token_account");
-    assert_eq!((&refused["rent_lamports"], &refused["approvable"]), (&json!(2_039_280), &json!(false)));
-    assert_eq!((&refused["status"], &refused["retryable"]), (&json!("failed"), &json!(false)));
-    let token_account = agent.operator.chain.sets_usdc(&wallet, 0).await;
-    assert!(refused.text_of("message").contains(&token_account.to_string()), "{}", refused.text);
-    assert_eq!(payment.await.is_settled()["to"], token_account.to_string());
 }
 
 fn purchase(agent: &Agent, url: &str) -> Value {
@@ -186,18 +101,6 @@ async fn error_server_unreachable_is_502() {
     let body = purchase(&agent, "http://127.0.0.1:1/");
     let refused = agent.operator.client.post("/v1/x402/payments", &body).await;
     assert_eq!(refused.is_error(502, "server_unreachable")["retryable"], true);
-}
-
-#[tokio::test]
-async fn error_policy_changed_is_409() {
-    let (agent, _) = agent_and_payee().await;
-    let path = agent.path("/policy");
-    let client = &agent.operator.client;
-    let version = client.get(&path).await.has_status(200)["version"].clone();
-    let body = json!({ "max_single_transfer": 5, "expected_version": version });
-    client.put(&path, &body).await.has_status(200);
-    client.put(&path, &body).await.is_error(409, "policy_changed");
-    client.patch(&path, &body).await.is_error(409, "policy_changed");
 }
 
 #[tokio::test]
@@ -241,16 +144,6 @@ async fn error_solana_unavailable_is_503_and_retryable_when_nothing_was_signed()
 }
 
 #[tokio::test]
-async fn error_fee_payer_empty_is_503_and_retryable() {
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
-    let operator = app.new_operator().await;
-    operator.chain.sets_lamports(&app.policy_authority().pubkey(), 0).await;
-    let refused = operator.client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
-    let refused = refused.is_error(503, "fee_payer_empty");
-    assert_eq!((&refused["retryable"], refused.header("retry-after")), (&json!(true), Some("30")));
-}
-
-#[tokio::test]
 async fn error_signer_unavailable_is_503_and_retryable() {
     let first = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
     let operator = first.new_operator().await;
@@ -264,87 +157,6 @@ async fn error_signer_unavailable_is_503_and_retryable() {
     let refused = refused.is_error(503, "signer_unavailable");
     assert_eq!(refused["retryable"], true, "{}", refused.text);
     assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
-}
-
-#[tokio::test]
-async fn error_authority_rotated_is_503_and_retryable() {
-    let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
-    let operator = app.new_operator().await;
-    let update =
-        purser::OperatorUpdate { policy_authority: Some(Pubkey::new_unique()), ..Default::default() };
-    operator.chain.updates_operator(operator.address, update, app.admin()).await;
-    let refused = operator.client.post("/v1/accounts", &json!({ "name": "Ada" })).await;
-    let refused = refused.is_error(503, "authority_rotated");
-    assert_eq!((&refused["retryable"], refused.header("retry-after")), (&json!(true), Some("30")));
-}
-
-#[tokio::test]
-async fn error_quota_exceeded_is_400_for_accounts_and_entries() {
-    let settings = AppSettings { quotas: Some((1, 1)), ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let agent = app.new_operator().await.creates_account("Ada").await;
-    let refused = agent.operator.client.post("/v1/accounts", &json!({ "name": "Ben" })).await;
-    assert_eq!(refused.is_error(400, "quota_exceeded")["param"], "body");
-    let entries = json!([{ "wallet": Pubkey::new_unique().to_string() }, { "wallet": Pubkey::new_unique().to_string() }]);
-    let body = json!({ "allowed_counterparties": entries });
-    let refused = agent.operator.client.put(&agent.path("/policy"), &body).await;
-    assert_eq!(refused.is_error(400, "quota_exceeded")["param"], "allowed_counterparties");
-}
-
-#[tokio::test]
-async fn error_unauthorized_is_401_with_a_challenge() {
-    let operator = Operator::shared().await;
-    let refused = operator.client.without_key().get("/v1/accounts").await.is_error(401, "unauthorized");
-    assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
-}
-
-#[tokio::test]
-async fn error_forbidden_is_403_for_an_agent_on_policy_and_for_another_accounts_money() {
-    let (agent, payee) = agent_and_payee().await;
-    let key = agent.new_key().await;
-    key.get(&agent.path("/policy")).await.is_error(403, "forbidden");
-    key.put(&agent.path("/policy"), &json!({ "paused": false })).await.is_error(403, "forbidden");
-    let other = agent.operator.creates_account_with("Ben", "10").await;
-    other.pays("1").to(&payee).by(&key).await.is_error(403, "forbidden");
-}
-
-#[tokio::test]
-async fn error_likely_duplicate_is_409_and_names_the_earlier_transfer() {
-    let (agent, payee) = agent_and_payee().await;
-    let paid = agent.pays("1").to(&payee).await.is_settled();
-    let again = agent.pays("1").to(&payee).field("refuse_duplicate", json!(true));
-    let refused = again.await.is_error(409, "likely_duplicate");
-    assert_eq!((&refused["transfer_id"], &refused["status"]), (&paid["transfer_id"], &Value::Null));
-}
-
-#[tokio::test]
-async fn error_not_found_is_404_for_ids_and_paths() {
-    let operator = Operator::shared().await;
-    for path in [
-        "/v1/accounts/acct_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-        "/v1/transfers/txn_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-        "/v1/x",
-    ] {
-        operator.client.get(path).await.is_error(404, "not_found");
-    }
-    operator.client.delete("/v1/keys/key_01ARZ3NDEKTSV4RRFFQ69G5FAV").await.is_error(404, "not_found");
-}
-
-#[tokio::test]
-async fn error_invalid_request_is_400_and_names_the_parameter() {
-    let (agent, payee) = agent_and_payee().await;
-    agent.pays("x").to(&payee).await.blames("amount");
-    agent.pays("1").to(&payee).field("nickname", json!("x")).await.blames("nickname");
-    agent.pays("1").to(&payee).without("from").await.blames("from");
-    agent.pays("1").await.blames("to");
-}
-
-#[tokio::test]
-async fn error_method_not_allowed_is_405_and_names_the_methods() {
-    let operator = Operator::shared().await;
-    let refused = operator.client.delete("/v1/accounts").await.is_error(405, "method_not_allowed");
-    let allowed = refused.header("allow").expect("405 has Allow");
-    assert!(allowed.contains("GET") && allowed.contains("POST"), "{allowed}");
 }
 
 #[tokio::test]
@@ -374,21 +186,6 @@ async fn error_unsupported_media_type_is_415_for_an_encoding_that_is_not_underst
     key.sends(payment(Some("identity"))).await.is_settled();
     key.sends(payment(None)).await.is_settled();
     assert_eq!(agent.balance_micros().await, 9_000_000);
-}
-
-#[tokio::test]
-async fn error_unsupported_media_type_is_415() {
-    let operator = Operator::shared().await;
-    let request = operator.client.request(Method::POST, "/v1/accounts").body(r#"{"name":"Ada"}"#);
-    operator.client.sends(request).await.is_error(415, "unsupported_media_type");
-}
-
-#[tokio::test]
-async fn error_payload_too_large_is_413() {
-    let operator = Operator::shared().await;
-    let body = json!({ "name": "x".repeat(100_000) }).to_string();
-    let refused = operator.client.sends_bytes(Method::POST, "/v1/accounts", body).await;
-    refused.is_error(413, "payload_too_large");
 }
 
 #[tokio::test]
@@ -445,14 +242,6 @@ async fn error_not_configured_is_501_where_webhook_secrets_have_no_key() {
 }
 
 #[tokio::test]
-async fn error_not_configured_is_501_where_refusals_have_no_key() {
-    let settings = AppSettings { denials: None, ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let operator = app.new_operator().await;
-    operator.client.get("/v1/denials").await.is_error(501, "not_configured");
-}
-
-#[tokio::test]
 async fn error_too_many_pending_is_429_and_claims_nothing() {
     let settings = AppSettings { pending_per_account: 1, commitment: "finalized", ..AppSettings::default() };
     let app = TestApp::start(TestNetwork::slow(), &settings).await;
@@ -470,29 +259,6 @@ async fn error_too_many_pending_is_429_and_claims_nothing() {
     let settled = payment.await.is_settled();
     assert_eq!(settled.header("idempotent-replayed"), None, "nothing was claimed before");
     assert_eq!(operator.chain.usdc_micros(&payee).await, 2_000_000);
-}
-
-#[tokio::test]
-async fn error_too_many_refusals_is_429_and_claims_nothing() {
-    let environment = vec![("PURSER__TRANSFERS__REFUSALS_PER_ACCOUNT_DAILY", "2".to_owned())];
-    let settings = AppSettings { environment, ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let operator = app.new_operator().await;
-    let agent = operator.creates_account_with("Ada", "10").await;
-    let (payee, _) = operator.chain.new_payee().await;
-    for _ in 0..2 {
-        agent.pays("11").to(&payee).await.is_error(402, "insufficient_balance");
-    }
-    let more = agent.pays("11").to(&payee);
-    let refused = more.clone().await.is_error(429, "too_many_refusals");
-    assert_eq!(refused["retryable"], true);
-    let wait = refused.header("retry-after").and_then(|text| text.parse::<u64>().ok());
-    assert!(wait.is_some_and(|seconds| (86_000..=86_401).contains(&seconds)), "{wait:?}");
-    let paid = agent.pays("9").to(&payee).await.is_settled();
-    assert_eq!(paid["status"], "settled");
-    assert_eq!(operator.chain.usdc_micros(&payee).await, 9_000_000);
-    let listed = operator.client.get("/v1/transfers").await.has_status(200);
-    assert_eq!(listed["data"].as_array().map(Vec::len), Some(3), "{}", listed.text);
 }
 
 #[tokio::test]
@@ -517,53 +283,6 @@ async fn error_account_full_is_429_until_a_payment_is_a_day_old() {
     assert_eq!(operator.chain.usdc_micros(&payee).await, 1_450_000);
 }
 
-#[tokio::test]
-async fn error_rate_limited_is_429_per_key_and_says_when_to_come_back() {
-    let settings = AppSettings { requests_per_second: 1, burst: 3, ..AppSettings::default() };
-    let app = TestApp::start(TestNetwork::shared().await, &settings).await;
-    let (operator, other) = (app.new_operator().await, app.new_operator().await);
-    let passed = operator.client.get("/v1/accounts").await.has_status(200);
-    for header in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"] {
-        let value = passed.header(header).unwrap_or_else(|| panic!("no {header}"));
-        assert!(value.parse::<u64>().is_ok(), "{header}: {value}");
-    }
-    let mut refused = operator.client.get("/v1/accounts").await;
-    for _ in 0..10 {
-        if refused.status != 200 {
-            break;
-        }
-        refused = operator.client.get("/v1/accounts").await;
-    }
-    let refused = refused.is_error(429, "rate_limited");
-    assert_eq!(refused.header("ratelimit-remaining"), Some("0"));
-    let seconds = refused.header("retry-after").and_then(|text| text.parse::<u64>().ok());
-    let seconds = seconds.expect("429 has Retry-After in seconds");
-    other.client.get("/v1/accounts").await.has_status(200);
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
-    operator.client.get("/v1/accounts").await.has_status(200);
-}
-
-#[tokio::test]
-async fn every_error_body_carries_the_id_of_its_request() {
-    let (agent, payee) = agent_and_payee().await;
-    let client = &agent.operator.client;
-    let answers = [
-        client.without_key().get("/v1/accounts").await,
-        client.get("/v1/nothing").await,
-        client.delete("/v1/accounts").await,
-        agent.pays("x").to(&payee).await,
-        agent.pays("99").to(&payee).await,
-    ];
-    let mut ids = BTreeSet::new();
-    for answer in answers {
-        assert_eq!(answer.header("x-request-id"), Some(answer.text_of("request_id")));
-        ids.insert(answer.text_of("request_id").to_owned());
-    }
-    assert_eq!(ids.len(), 5);
-    let good = client.get("/v1/accounts").await.has_status(200);
-    assert!(good.header("x-request-id").is_some());
-}
-
 /// Codes that nobody can provoke from outside on a sound network, and why.
 const NOT_PROVOKED: [(&str, &str); 5] = [
     ("approval_expired", "needs a day: the simulated worlds have it"),
@@ -583,7 +302,8 @@ fn every_error_code_has_a_named_test() {
         document["components"]["schemas"]["ErrorCode"]["anyOf"][0]["enum"].as_array().expect("the codes");
     let codes: BTreeSet<&str> = listed.iter().filter_map(|code| code.as_str()).collect();
     assert!(codes.len() >= 14, "{codes:?}");
-    let tests = include_str!("error_codes.rs");
+    let of_router = include_str!("../../relayer/api/src/http/tests/error_codes.rs");
+    let tests = [include_str!("error_codes.rs"), of_router].concat();
     let page = fs::read_to_string(workspace().join("docs/build/errors.md"))
         .expect("docs/build/errors.md lists the errors");
     for code in codes {

@@ -28,9 +28,10 @@ use load::Load;
 use output::Output;
 use timings::Timings;
 
-/// The black-box tests mostly wait: for slots, finality and the start of processes.
 const BLACK_BOX: &str = "tests/it/main.rs";
-const BLACK_BOX_TESTS_AT_ONCE: &str = "4";
+/// Their tests mostly wait: for slots, finality and the start of processes, or for what expires.
+const WAITING: [&str; 2] = [BLACK_BOX, "relayer/api/src/lib.rs"];
+const WAITING_TESTS_AT_ONCE: &str = "6";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -239,8 +240,11 @@ impl TestSetup<'_> {
         let mut runs = command(&program.path);
         // Its own test runner measures each test only if it may do what is not stable yet.
         runs.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+        if WAITING.iter().any(|waiting| program.source.ends_with(waiting)) {
+            runs.args(["--test-threads", WAITING_TESTS_AT_ONCE]);
+        }
         if program.source.ends_with(BLACK_BOX) {
-            runs.args(["--test-threads", BLACK_BOX_TESTS_AT_ONCE]).args(self.tier.choice());
+            runs.args(self.tier.choice());
         }
         runs.args(&self.args.filter).current_dir(&program.folder).stdout(Stdio::piped());
         runs.env("CARGO_MANIFEST_DIR", &program.folder);

@@ -1,6 +1,6 @@
 //! The accounts of a [`Script`] as a node answers them.
 
-use super::{LAMPORTS, MINT, NOW, Script, ScriptedNetwork, instructions};
+use super::{MINT, NOW, Script, ScriptedNetwork, instructions};
 use crate::read::decode::{SYSTEM_PROGRAM, TOKEN_PROGRAM, to_address, to_pubkey};
 use crate::sign::signer::address;
 use crate::{AgentOnChain, Destination, DraftOnChain};
@@ -29,7 +29,7 @@ impl ScriptedNetwork {
                 let owner = owner.to_string();
                 let is_program = script.destinations.get(&to_address(&key))
                     == Some(&Destination::NotWallet(NotWallet::Program));
-                json!({ "data": [data, "base64"], "owner": owner, "executable": is_program, "lamports": LAMPORTS })
+                json!({ "data": [data, "base64"], "owner": owner, "executable": is_program, "lamports": script.lamports })
             }
             None => Value::Null,
         }
@@ -88,7 +88,8 @@ impl ScriptedNetwork {
         operator.halted_by = halted_by(script.operator_halted);
         operator.loosening_delay_seconds = script.loosening_delay;
         operator.admin = Pubkey::new_from_array([1; 32]);
-        operator.policy_authority = address(&*self.policy);
+        operator.policy_authority =
+            script.policy_authority.as_ref().map_or_else(|| address(&*self.policy), to_pubkey);
         operator.usdc_mint = MINT;
         operator.set_transfer_authorities(&[address(&*self.transfer)]).expect("one key");
         operator

@@ -42,8 +42,6 @@ pub const NOW: i64 = 1_790_000_000;
 
 const GENESIS: Pubkey = Pubkey::new_from_array([7; 32]);
 const MINT: Pubkey = Pubkey::new_from_array([4; 32]);
-/// What every wallet of ours holds.
-const LAMPORTS: u64 = 100_000_000_000;
 /// What is signed can land until here, and the chain is at one of the other two.
 const LAST_VALID: u64 = 250;
 const HEIGHT_WHILE_HELD: u64 = 100;
@@ -59,6 +57,10 @@ pub struct Script {
     pub operators: HashSet<Address>,
     pub operator_halted: Option<HaltedBy>,
     pub loosening_delay: u32,
+    /// Another key that the operators name in place of ours.
+    pub policy_authority: Option<Address>,
+    /// What each wallet of ours holds.
+    pub lamports: u64,
     pub agents: HashMap<Address, AgentOnChain>,
     /// By agent.
     pub drafts: HashMap<Address, DraftOnChain>,
@@ -195,6 +197,8 @@ impl ScriptedNetwork {
             operators: operators.into_iter().collect(),
             operator_halted: None,
             loosening_delay: 0,
+            policy_authority: None,
+            lamports: 100_000_000_000,
             agents: HashMap::new(),
             drafts: HashMap::new(),
             destinations: HashMap::new(),
@@ -458,13 +462,13 @@ impl ScriptedNetwork {
 
 impl Script {
     fn counts_read(&mut self, params: &Value) {
-        let keys = params[0].as_array().expect("a list");
-        let names = |address: &str| keys.iter().any(|key| key == address);
-        let names_agent = || self.agents.keys().any(|agent| names(&agent.to_string()));
-        if !names_agent() {
+        let keys = params[0].as_array().expect("a list").iter();
+        let keys: Vec<Pubkey> =
+            keys.map(|key| key.as_str().and_then(|key| key.parse().ok()).expect("a key")).collect();
+        if !keys.iter().any(|key| self.agents.contains_key(&to_address(key))) {
             return;
         }
-        match names(&sysvar::CLOCK.to_string()) {
+        match keys.contains(&sysvar::CLOCK) {
             true => self.reads += 1,
             false => self.agent_reads += 1,
         }

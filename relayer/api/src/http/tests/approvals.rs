@@ -37,7 +37,7 @@ impl Relayer {
     }
 
     /// The transfer in this state; panics after 20 s.
-    async fn becomes(&self, transfer: &Value, status: &str) -> Value {
+    pub(super) async fn becomes(&self, transfer: &Value, status: &str) -> Value {
         let path = format!("/v1/transfers/{}", transfer.as_str().expect("an id"));
         for _ in 0..2_000 {
             let shown = self.get(&path).await.body;

@@ -1,7 +1,6 @@
 //! Changes of as many accounts as one request may name.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,15 +9,12 @@ use serde_json::{Value, json};
 
 use super::{Answer, Relayer};
 use purser_model::{Account, AccountId, AccountName, Address, NAME_CHARS_MAX, Quotas, SELECTED_MAX};
+use purser_service::ReadLimiter;
 
 impl Relayer {
     /// One with as many accounts as a change may name, each with the longest name of these letters.
     async fn of_a_fleet(letter: &str) -> Self {
-        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        let chain = super::network();
-        let reads = NonZeroU32::new(1_000_000).expect("positive");
-        let relayer =
-            Self::start_within(Quotas::default(), reads, folder, chain, Duration::from_secs(5)).await;
+        let relayer = Self::with(|setup| setup.quotas = Quotas::default()).await;
         let first: AccountId = relayer.account().await.parse().expect("an id");
         let name = AccountName::parse(letter.repeat(NAME_CHARS_MAX)).expect("a name");
         let operators = relayer.store.operators.list_operators().await.expect("read");
@@ -92,10 +88,8 @@ async fn thousand_accounts_with_the_longest_names_are_changed_and_halted_and_eve
 
 #[tokio::test]
 async fn what_reads_the_chain_for_a_change_is_within_the_operators_budget_and_a_stop_waits_for_none() {
-    let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-    let (chain, reads) = (super::network(), NonZeroU32::new(2).expect("positive"));
-    let relayer =
-        Relayer::start_within(Quotas::default(), reads, folder, chain, Duration::from_secs(5)).await;
+    let two = NonZeroU32::new(2).expect("positive");
+    let relayer = Relayer::with(|setup| setup.read_limiter = ReadLimiter::new(two)).await;
     let account = relayer.account().await;
     let of_account = format!("/v1/accounts/{account}");
     let dry_run =

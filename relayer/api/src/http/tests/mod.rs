@@ -9,6 +9,7 @@ pub(in crate::http) mod bad_requests;
 mod bulk;
 mod decisions;
 mod denials;
+mod error_codes;
 mod faults;
 mod halts;
 mod log;
@@ -150,57 +151,43 @@ const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30
 
 impl Relayer {
     pub async fn start() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// One with another setup.
+    async fn with(change: impl FnOnce(&mut Setup)) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        Self::start_in(folder, network(), Duration::from_secs(5)).await
+        Self::start_in(folder, network(), change).await
     }
 
     /// A relayer whose requests wait no longer than this.
     async fn with_deadline(deadline: Duration) -> Self {
-        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        Self::start_in(folder, network(), deadline).await
+        Self::with(|setup| setup.transfer_deadline = deadline).await
     }
 
     /// A second process over the same database and chain.
     async fn beside(&self) -> Self {
-        Self::start_in(self.folder.clone(), self.chain.clone(), Duration::from_secs(5)).await
+        Self::start_in(self.folder.clone(), self.chain.clone(), |_| ()).await
     }
 
     async fn start_in(
         folder: Arc<tempfile::TempDir>,
         chain: Arc<ScriptedNetwork>,
-        transfer_deadline: Duration,
-    ) -> Self {
-        let quotas = Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() };
-        Self::start_within(
-            quotas,
-            NonZeroU32::new(1_000_000).expect("positive"),
-            folder,
-            chain,
-            transfer_deadline,
-        )
-        .await
-    }
-
-    async fn start_within(
-        quotas: Quotas,
-        reads_per_second: NonZeroU32,
-        folder: Arc<tempfile::TempDir>,
-        chain: Arc<ScriptedNetwork>,
-        transfer_deadline: Duration,
+        change: impl FnOnce(&mut Setup),
     ) -> Self {
         let url = format!("sqlite://{}", folder.path().join("purser.db").display());
         let store = Store::open(&url).await.expect("a database");
         let tasks = Tasks::default();
         let explorer = ExplorerUrl::new("https://explorer.test/tx/{signature}");
-        let services = Services::new(Setup {
+        let mut setup = Setup {
             store: store.clone(),
             chains: Chains::new([NetworkParts { chain: chain.chain(&tasks), explorer }]),
             tasks: tasks.clone(),
             clock: SystemClock::SYSTEM,
-            transfer_deadline,
+            transfer_deadline: Duration::from_secs(5),
             pending: PENDING,
             refusals: REFUSALS,
-            quotas,
+            quotas: Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() },
             denials: Some(DenialParts {
                 key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
                 head_interval: Some(HEAD_INTERVAL),
@@ -215,12 +202,14 @@ impl Relayer {
                 Fetcher::new(Arc::new(SystemResolver::default()), Arc::default()).expect("TLS roots"),
             ),
             outgoing: Outgoing::of_files(1_024),
-            read_limiter: ReadLimiter::new(reads_per_second),
+            read_limiter: ReadLimiter::new(NonZeroU32::new(1_000_000).expect("positive")),
             keys_max: 1_000,
             cell: None,
             retention: purser_model::Retention::of_days(1, 1, 1),
             metrics: purser_base::metrics::Metrics::default(),
-        });
+        };
+        change(&mut setup);
+        let services = Services::new(setup);
         let router = router(&services, settings(), &NoExtensions);
         let key = operator_key(&store, 9).await;
         Self { router, services, tasks, store, chain, folder, key }
