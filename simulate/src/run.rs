@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{FailureCode, PaymentMade, Transfer, TransferId, TransferState, transfer_tag};
+use purser_policy::TAG_SECONDS;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -203,7 +204,10 @@ async fn swallow(world: &World) {
         Node::default(),
     ] {
         world.tell(|| format!("each node is now {node:?}"));
-        world.with(|state| state.nodes.fill(node));
+        world.with(|state| {
+            state.nodes.fill(node);
+            state.has_hidden |= node.denies;
+        });
         world.pause(60_000, 150_000).await;
     }
 }
@@ -355,13 +359,21 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
             Told::Failed(FailureCode::TransferExpired)
                 if was_paid(payments, *amount, *answered_at)
                     && !has_forked
-                    && !is_a_day_later(world, *transfer, payments) =>
+                    && !is_a_day_later(world, *transfer, before(payments, *answered_at)) =>
             {
                 faults.push(format!("UNTRUE: key-{key} was answered as expired, and had been paid before"));
             }
             Told::Failed(_) | Told::Rejected if !has_forked && !has_forgotten[*database] => {
                 let own = payments.iter().find(|paid| Some(paid.transfer_id) == *transfer);
-                if let Some(own) = own {
+                // After a day in which every node hid it nobody can know.
+                let is_hidden = |own: &PaymentMade| {
+                    world.with(|state| {
+                        state.has_hidden && *answered_at - state.chain.asked_at(own) >= TAG_SECONDS
+                    })
+                };
+                if let Some(own) = own
+                    && !is_hidden(own)
+                {
                     faults.push(format!(
                         "UNTRUE: key-{key} was answered as {told:?}, and transaction {} paid it",
                         own.signature
@@ -384,7 +396,12 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
             let is_own = answer.as_ref().is_some_and(|answer| answer.transfer == Some(paid.transfer_id));
             // Where a day passes, the key stands for another payment before and after it.
             let age = answer.as_ref().map_or(0, |answer| answer.answered_at - paid.made_at.unix_seconds());
-            let is_of_another_day = world.leaps() && !(1..DAY).contains(&age);
+            let is_of_another_day = world.leaps() && !(1..DAY).contains(&age)
+                || is_a_day_later(
+                    world,
+                    answer.as_ref().and_then(|answer| answer.transfer),
+                    [**paid].into_iter(),
+                );
             paid.amount.micros() == amount(*number) && (is_one_ledger || is_own) && !is_of_another_day
         };
         let paid = payments.iter().find(is_told);
@@ -441,6 +458,11 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
     faults
 }
 
+/// The payments that were made before this second.
+fn before<'a>(payments: &[&'a PaymentMade], second: i64) -> impl Iterator<Item = &'a PaymentMade> {
+    payments.iter().copied().filter(move |paid| paid.made_at.unix_seconds() < second)
+}
+
 /// Whether such a payment under the key was confirmed well before this second, and less than a day before it.
 ///
 /// A node may be 16 s behind.
@@ -450,13 +472,17 @@ fn was_paid(payments: &[&PaymentMade], amount: u64, answered_at: i64) -> bool {
 }
 
 /// Whether a request names a second a day after these payments, because it was claimed while the chain's clock was ahead.
-fn is_a_day_later(world: &World, transfer: Option<TransferId>, payments: &[&PaymentMade]) -> bool {
+fn is_a_day_later<'a>(
+    world: &World,
+    transfer: Option<TransferId>,
+    payments: impl Iterator<Item = &'a PaymentMade>,
+) -> bool {
     let asked_at = world.with(|state| {
         let mut rows = state.databases.iter().flat_map(|database| &database.rows);
         rows.find(|row| Some(row.transfer.id) == transfer).and_then(|row| row.transfer.asked_at)
     });
-    let age = |paid: &&PaymentMade| asked_at.map_or(0, |asked_at| asked_at - paid.made_at.unix_seconds());
-    world.leaps() && payments.iter().map(age).all(|age| age >= DAY)
+    let age = |paid: &PaymentMade| asked_at.map_or(0, |asked_at| asked_at - paid.made_at.unix_seconds());
+    world.leaps() && payments.map(age).all(|age| age >= DAY)
 }
 
 #[cfg(test)]
@@ -470,6 +496,12 @@ mod tests {
             assert!(one.trace.len() > 10);
             assert_eq!(one.trace, other.trace);
         }
+    }
+
+    /// It was claimed while the chain's clock was a day ahead; a copy is put back a day after the payment, and approved once more.
+    #[test]
+    fn claim_by_a_clock_that_was_ahead_is_paid_once() {
+        assert_eq!(run(7_375_350, false).faults, Vec::<String>::new());
     }
 
     #[test]

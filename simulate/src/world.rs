@@ -78,6 +78,8 @@ pub struct State {
     /// Nothing goes wrong any more.
     pub is_calm: bool,
     pub has_forked: bool,
+    /// For a while no node showed what had landed.
+    pub has_hidden: bool,
     /// Between the reading of the account and the block that the next payment is signed over.
     pub forks_at_next_order: bool,
     pub trace: Option<Vec<String>>,
@@ -122,6 +124,7 @@ impl World {
             answers: Vec::new(),
             is_calm: false,
             has_forked: false,
+            has_hidden: false,
             forks_at_next_order: false,
             trace: is_traced.then(Vec::new),
             rng,
