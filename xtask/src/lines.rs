@@ -49,7 +49,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/store", 11_160), // token accounts of payees; open actions and their transactions; goes down with one declaration for each row; a setting of an operator; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 965),
     ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
-    ("simulate", 2_280), // blocks that are dated wrong; approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
+    ("simulate", 2_320), // a day in which every node hides a payment, and claims by a clock that is ahead; blocks that are dated wrong; approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
     ("xtask", 4_500), // tiers, groups and their inputs, times of tests; extensions known by their folders; pages of docs in the archive; the same draws in every build of it
 ];
 
@@ -188,7 +188,10 @@ fn test_modules(file: &str, text: &str) -> Vec<String> {
 fn count(file: &str, text: &str, built_for_tests: &BTreeSet<String>) -> (usize, usize) {
     let lines = text.lines().count();
     let stem = file.trim_end_matches(".rs");
-    if stem.split('/').any(|part| part == "tests") || built_for_tests.contains(stem) {
+    let is_of = |module: &String| {
+        stem.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if stem.split('/').any(|part| part == "tests") || built_for_tests.iter().any(is_of) {
         return (lines, lines);
     }
     let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().count();

@@ -138,7 +138,7 @@ impl ChainClock {
         }
     }
 
-    /// As if it had never been asked.
+    /// Makes the next reader ask a node.
     #[cfg(any(test, feature = "testing"))]
     pub fn forget_time(&self) {
         self.state().time = None;

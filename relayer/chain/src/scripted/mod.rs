@@ -50,7 +50,7 @@ const HEIGHT: u64 = 1_000;
 const LOST_POLLS: u32 = 3;
 const SILENCE_MAX: Duration = Duration::from_millis(300);
 
-/// The script.
+/// What the accounts are, how transactions end, and what goes wrong.
 pub struct Script {
     pub unreachable: bool,
     pub now: i64,
@@ -80,11 +80,11 @@ pub struct Script {
     pub held: bool,
     /// Reads of accounts are answered only while this is false.
     pub reads_held: bool,
-    /// How often somebody read, or tried to read, what a transfer needs.
+    /// How often what a transfer needs was read, or was to be read.
     pub reads: usize,
-    /// How often somebody read accounts otherwise.
+    /// How often accounts were read otherwise.
     pub agent_reads: usize,
-    /// How often somebody woke whoever reads the chain's past.
+    /// How often the reader of the chain's past was woken.
     pub wanted: usize,
     /// How often an account was given room.
     pub rooms: usize,
@@ -99,7 +99,7 @@ pub struct Script {
     /// So many of the next new addresses have USDC lying there already, for good.
     pub addresses_taken: usize,
     pub taken: HashSet<Address>,
-    /// What was signed, sent or not.
+    /// Transfers that were signed, whether or not they were sent.
     pub orders: Vec<UnsignedTransfer>,
     /// Transfers that were sent, each time.
     pub sent: Vec<SignedTransfer>,
@@ -133,7 +133,7 @@ pub struct ScriptedNetwork {
     chains: Mutex<Vec<Arc<SolanaChain>>>,
 }
 
-/// Leave to change the script. Afterwards nobody remembers what the clock said.
+/// A lock on the script. When it is dropped, every chain reads the clock anew.
 pub struct Scripting<'a> {
     network: &'a ScriptedNetwork,
     script: MutexGuard<'a, Script>,
@@ -347,7 +347,7 @@ impl ScriptedNetwork {
     }
 }
 
-/// Signs transfers, and notes what they were.
+/// Signs as the transfer authority, and keeps what it signed in [`Script::orders`].
 struct Recording(Arc<ScriptedNetwork>);
 
 #[async_trait]
@@ -479,7 +479,7 @@ impl Script {
         self.ended.insert(signature, Landed { slot: self.slot, refused, polls_lost });
     }
 
-    /// What has waited ends, unless it is held.
+    /// Ends the transfers that wait, unless they are held.
     fn ends_waiting(&mut self) {
         if self.held {
             return;
