@@ -42,7 +42,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("relayer/api", 7_985),     // grants by the table of rules; wallets as payees; goal 7,000
     ("relayer/app", 1_520),
     ("relayer/base", 880),
-    ("relayer/chain", 7_710), // a network that stood still; whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
+    ("relayer/chain", 7_480), // a network that stood still; whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
     ("relayer/indexer", 1_825),
     ("relayer/model", 6_400), // token accounts of payees; transactions of actions; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
     ("relayer/service", 9_660), // answers and sentences that came from the API; token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
