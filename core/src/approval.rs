@@ -88,14 +88,17 @@ impl ApprovalWanted {
         Self { rejection, expires_at: asked_at.after(APPROVED_WITHIN) }
     }
 
-    /// The second of the chain's clock at which a grant for it has to end, and nobody can approve it any more: as long after the claim as
-    /// the person has, by the earlier of the two clocks that were read at the claim. One that was ahead must not let a second approval pay
-    /// when the account has forgotten the first one's payment.
+    /// The second of the chain's clock at which a grant for it has to end: as long after the claim's second as the person has, however
+    /// wrong either clock was at the claim.
     pub fn grant_ends_at(&self, created_at: Timestamp, asked_at: Option<i64>) -> i64 {
-        let by_host = self.expires_at.unix_seconds();
-        asked_at.map_or(by_host, |asked_at| {
-            by_host.min(asked_at.saturating_add_unsigned(created_at.until(self.expires_at).as_secs()))
+        asked_at.map_or(self.expires_at.unix_seconds(), |asked_at| {
+            asked_at.saturating_add_unsigned(created_at.until(self.expires_at).as_secs())
         })
+    }
+
+    /// Whether nobody can approve it any more at this second of the agreed clock. Without one nothing expires.
+    pub fn is_over_at(&self, grant_ends_at: i64, agreed: Option<i64>) -> bool {
+        agreed.is_some_and(|now| now >= self.expires_at.unix_seconds().min(grant_ends_at))
     }
 
     /// Whether the account is still as it was when the person was asked.
@@ -143,7 +146,10 @@ mod tests {
             (Some(10 * DAY + 108_000), 11 * DAY),
             (None, 11 * DAY),
         ] {
-            assert_eq!(wanted.grant_ends_at(at(10 * DAY), asked_at), ends_at, "{asked_at:?}");
+            let grant_ends_at = wanted.grant_ends_at(at(10 * DAY), asked_at);
+            assert!(wanted.is_over_at(grant_ends_at, Some(ends_at)), "{asked_at:?}");
+            assert!(!wanted.is_over_at(grant_ends_at, Some(ends_at - 1)), "{asked_at:?}");
+            assert!(!wanted.is_over_at(grant_ends_at, None), "nothing expires while clocks disagree");
         }
     }
 }

@@ -94,6 +94,17 @@ impl Transfer {
         self.paid_after().saturating_add(REQUEST_AHEAD_SECONDS)
     }
 
+    /// Where a person approved it, it is signed before this second of the account's clock, a day after its claim. It lands within an hour of
+    /// that, when the account still knows a payment that was made under its tag since the claim. The chain's clock is so many seconds
+    /// `ahead` of the host's: if it was not at the claim, one of them was wrong, and the earlier one counts. `None`: no node was asked then.
+    pub fn approved_before(&self, ahead: i64) -> Option<i64> {
+        let (claimed_at, created_at) = (self.asked_at?, self.created_at.unix_seconds());
+        let differs =
+            claimed_at.saturating_sub(created_at).abs_diff(ahead) > REQUEST_AHEAD_SECONDS.unsigned_abs();
+        let claimed_at = if differs { claimed_at.min(created_at) } else { claimed_at };
+        Some(claimed_at.saturating_add(IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS))
+    }
+
     /// The highest last valid block height of all bytes that were ever signed for it.
     pub fn may_land_until(&self) -> Option<u64> {
         let signed = self.state.signed().map(|signed| signed.last_valid_block_height);
@@ -180,6 +191,22 @@ mod tests {
         let can_pay = ages.map(|age| asked.can_pay_at(age.saturating_add(1_000)));
         assert_eq!(can_pay, [false, false, true, true, true, false, false]);
         assert!(!transfer(None, TransferState::Claimed).can_pay_at(1_000));
+    }
+
+    #[test]
+    fn clock_that_was_ahead_at_the_claim_alone_gives_an_approval_no_more_time() {
+        const DAY: i64 = 86_400;
+        let end = |asked_at, ahead| {
+            let claimed = transfer(Some(asked_at), TransferState::Claimed);
+            claimed.approved_before(ahead).expect("a second") - DAY + 300
+        };
+        // The host's clock said 1,000.
+        assert_eq!([end(1_000, 0), end(1_100, -100)], [1_000, 1_100]);
+        assert_eq!(end(1_000 + DAY, DAY + 200), 1_000 + DAY, "a chain that is always a day ahead");
+        assert_eq!(end(1_000 + DAY, 0), 1_000, "a node was");
+        assert_eq!(end(1_000 + DAY, 2 * DAY), 1_000, "and now the host's is behind");
+        assert_eq!(end(1_000 - DAY, 0), 1_000 - DAY, "the host's was ahead, or a node's behind");
+        assert_eq!(transfer(None, TransferState::Claimed).approved_before(0), None);
     }
 
     #[test]

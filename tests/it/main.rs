@@ -77,7 +77,6 @@ mod mcp_clients;
 mod mcp_conformance;
 mod mcp_extension;
 mod mcp_operators;
-mod names;
 mod networks;
 mod once;
 mod onchain_refusal;

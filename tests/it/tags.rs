@@ -1,4 +1,4 @@
-//! Tags of accounts: set, changed, filtered by, and on record.
+//! Lists of accounts by tag, on both databases.
 
 use purser_tests::{Agent, AppSettings, Operator, TestApp, TestDatabase, TestNetwork};
 use serde_json::{Value, json};
@@ -18,27 +18,6 @@ async fn found(operator: &Operator, query: &str) -> Vec<String> {
     let listed = operator.client.get(&format!("/v1/accounts{query}")).await.has_status(200);
     let names = listed["data"].as_array().expect("a list").iter().rev();
     names.map(|account| account["name"].as_str().expect("a name").to_owned()).collect()
-}
-
-#[tokio::test]
-async fn tags_are_set_changed_as_a_whole_and_taken_away() {
-    let operator = an_operator().await;
-    let client = &operator.client;
-    let agent = tagged(&operator, "Ada", json!(["team:research", "eu", "eu"])).await;
-    let plain = operator.creates_account("Ben").await;
-    let tags = async |agent: &Agent| client.get(&agent.path("")).await.has_status(200)["tags"].clone();
-    assert_eq!(tags(&agent).await, json!(["eu", "team:research"]), "each once, in order");
-    assert_eq!(tags(&plain).await, json!([]));
-    let renamed = client.patch(&agent.path(""), &json!({ "name": "Ada 2" })).await.has_status(200);
-    assert_eq!(renamed["tags"], json!(["eu", "team:research"]), "what is left out stays");
-    let changed = client.patch(&agent.path(""), &json!({ "tags": ["us"] })).await.has_status(200);
-    assert_eq!((&changed["tags"], &changed["name"]), (&json!(["us"]), &json!("Ada 2")));
-    let on_record = client.get("/v1/actions?action=update_account").await.has_status(200);
-    assert_eq!(on_record["data"][0]["after"], json!({ "tags": ["us"] }));
-    client.patch(&agent.path(""), &json!({ "tags": [] })).await.has_status(200);
-    assert_eq!(tags(&agent).await, json!([]));
-    // An agent sees the tags of its own account.
-    assert_eq!(agent.new_key().await.get(&agent.path("")).await.has_status(200)["tags"], json!([]));
 }
 
 #[tokio::test]
@@ -78,28 +57,4 @@ async fn lists_by_tag(operator: Operator) {
     let other = format!("/v1/accounts?tag=eu-west&limit=2&cursor={cursor}");
     operator.client.get(&other).await.blames("cursor");
     operator.client.get("/v1/accounts?tag=EU").await.blames("tag");
-}
-
-#[tokio::test]
-async fn what_is_no_tag_is_refused_by_its_place() {
-    let operator = an_operator().await;
-    let many: Vec<String> = (0..21).map(|tag| format!("t{tag}")).collect();
-    for (tags, blamed) in [
-        (json!(["eu", "EU"]), "tags[1]"),
-        (json!([""]), "tags[0]"),
-        (json!(["a b"]), "tags[0]"),
-        (json!(["x".repeat(65)]), "tags[0]"),
-        (json!(many), "tags"),
-    ] {
-        let body = json!({ "name": "Ada", "tags": tags });
-        operator.client.post("/v1/accounts", &body).await.blames(blamed);
-    }
-    for tags in [json!("eu"), json!([1]), json!({ "eu": true })] {
-        let body = json!({ "name": "Ada", "tags": tags });
-        operator.client.post("/v1/accounts", &body).await.is_error(400, "invalid_request");
-    }
-    let agent = tagged(&operator, "Ada", json!(["eu"])).await;
-    for tags in [json!(null), json!(["A"])] {
-        operator.client.patch(&agent.path(""), &json!({ "tags": tags })).await.has_status(400);
-    }
 }

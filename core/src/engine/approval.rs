@@ -11,13 +11,10 @@ use super::task::{End, PaymentTask, Step, Stepped, WasPaid, allowed_by};
 use super::{PaymentEngine, Rejected};
 use crate::crash_point;
 use crate::{
-    ApprovalEnd, ApprovalWanted, FailureCode, IDEMPOTENCY_SECONDS, LedgerError, Network, OperatorId, Payer,
-    REQUEST_AHEAD_SECONDS, Rejection, Timestamp, Transfer, TransferId, TransferState, agreed_now,
+    ApprovalEnd, ApprovalWanted, FailureCode, LedgerError, Network, OperatorId, Payer, Rejection, Timestamp,
+    Transfer, TransferId, TransferState, agreed_now,
 };
 
-/// How long after its claim, by the earlier of the two clocks that were read then, it may be signed by the account's clock. It lands within
-/// an hour of that, when the account still knows a payment that was made under its tag since the claim.
-const SIGNED_WITHIN: i64 = IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS;
 const UNANSWERED: &str =
     "Nobody approved it in time; nothing was paid. Send the same request again to ask once more.";
 /// The pause between two looks: a twentieth of the time since the request, within these.
@@ -60,8 +57,7 @@ impl PaymentTask {
             }
         }
         let grant_ends_at = wanted.grant_ends_at(transfer.created_at, transfer.asked_at);
-        // Without an agreed clock nothing expires.
-        if self.agreed_now().await.is_some_and(|now| now >= grant_ends_at) {
+        if wanted.is_over_at(grant_ends_at, self.agreed_now().await) {
             return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
         }
         if let Some(why) = void_for(wanted, &view) {
@@ -72,9 +68,8 @@ impl PaymentTask {
         }
         let Ok(now) = self.chain.asking_second().await else { return self.wait_longer(transfer).await };
         let asked_at = view.window.effective(now);
-        let created_at = transfer.created_at.unix_seconds();
-        let is_late = |claimed_at: i64| asked_at >= claimed_at.min(created_at).saturating_add(SIGNED_WITHIN);
-        if transfer.asked_at.is_none_or(is_late) {
+        let ahead = asked_at.saturating_sub(self.now().unix_seconds());
+        if transfer.approved_before(ahead).is_none_or(|end| asked_at >= end) {
             return self.fail(transfer, self.failure(FailureCode::ApprovalExpired, UNANSWERED)).await;
         }
         match decide(&view, &asked, self.now()) {
@@ -159,7 +154,7 @@ impl PaymentEngine {
         for ((payer, transfer), has_changed) in waiting.into_iter().zip(changed) {
             let TransferState::PendingApproval(wanted) = &transfer.state else { continue };
             let grant_ends_at = wanted.grant_ends_at(transfer.created_at, transfer.asked_at);
-            let is_due = has_changed || agreed.is_some_and(|now| now >= grant_ends_at);
+            let is_due = has_changed || wanted.is_over_at(grant_ends_at, agreed);
             let looks = looks.entry(payer.operator_id).or_default();
             if is_due && *looks < LOOKS_MAX {
                 *looks += 1;

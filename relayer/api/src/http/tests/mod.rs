@@ -13,6 +13,7 @@ mod error_codes;
 mod faults;
 mod halts;
 mod log;
+mod names;
 mod once;
 mod paid_before;
 mod pending;

@@ -70,22 +70,58 @@ async fn amounts_are_plain_decimal_strings() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
     let mut order = relayer.order(&account, "order-1");
-    let refused = [
-        json!("0"),
-        json!("-1"),
-        json!("1e3"),
-        json!("0.0000001"),
-        json!("NaN"),
-        json!(" 1"),
-        json!("1."),
-        json!("+1"),
-        json!(""),
-        json!(".5"),
-        json!("18446744073709.551616"),
-        json!(1),
-        json!(null),
+    let texts = [
+        "0",
+        "0.0",
+        "0.000000",
+        "-0",
+        "-1",
+        "+1",
+        "1e3",
+        "1E3",
+        "1e-3",
+        "0.0000001",
+        "1.0000000",
+        "NaN",
+        "Infinity",
+        "inf",
+        " 1",
+        "1 ",
+        "1.",
+        ".5",
+        ".",
+        "",
+        " ",
+        "1,5",
+        "1_000",
+        "0x10",
+        "1.2.3",
+        "--1",
+        "1\u{0}",
+        "１",
+        "٣",
+        "18446744073709.551616",
+        "18446744073710",
+        "99999999999999999999999999999999999999999999",
+        "1/2",
+        "$1",
+        "1 USDC",
+        "\u{feff}1",
+        "1\n",
+        "null",
+        "true",
     ];
-    for amount in refused {
+    let others = [
+        json!(1),
+        json!(1.5),
+        json!(0),
+        json!(-1),
+        json!(true),
+        json!(null),
+        json!(["1"]),
+        json!({ "usdc": "1" }),
+    ];
+    for amount in texts.map(|text| json!(text)).into_iter().chain(others) {
         order["amount"] = amount.clone();
         for path in ["/v1/transfers", "/v1/transfers/preview"] {
             let answer = relayer.post(path, &order).await;
