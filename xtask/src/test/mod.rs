@@ -31,7 +31,7 @@ use timings::Timings;
 const BLACK_BOX: &str = "tests/it/main.rs";
 /// Their tests mostly wait: for slots, finality and the start of processes, or for what expires.
 const WAITING: [&str; 2] = [BLACK_BOX, "relayer/api/src/lib.rs"];
-const WAITING_TESTS_AT_ONCE: &str = "6";
+const WAITING_TESTS_AT_ONCE: &str = "5";
 
 #[derive(clap::Args)]
 pub struct Args {
