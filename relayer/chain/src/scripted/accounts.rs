@@ -16,11 +16,11 @@ use purser_policy::Waived;
 use purser_rpc::sysvar;
 use serde_json::{Value, json};
 
-/// Of a token account: not initialised, initialised, frozen.
+/// States of a token account: not initialised, initialised, frozen.
 const STATES: [u8; 3] = [0, 1, 2];
 
 impl ScriptedNetwork {
-    /// What stands at this address.
+    /// The account at this address, or null.
     pub(super) fn account(&self, script: &Script, key: &Value) -> Value {
         let key: Pubkey = key.as_str().and_then(|text| text.parse().ok()).expect("an address");
         match self.found(script, &key) {

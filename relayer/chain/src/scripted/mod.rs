@@ -37,12 +37,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What its clock says at first, Unix seconds.
+/// The Unix second of its clock at the start.
 pub const NOW: i64 = 1_790_000_000;
 
 const GENESIS: Pubkey = Pubkey::new_from_array([7; 32]);
 const MINT: Pubkey = Pubkey::new_from_array([4; 32]);
-/// What is signed can land until here, and the chain is at one of the other two.
+/// The last block height at which signed bytes can land, and the two heights that the node reports.
 const LAST_VALID: u64 = 250;
 const HEIGHT_WHILE_HELD: u64 = 100;
 const HEIGHT: u64 = 1_000;
@@ -50,7 +50,7 @@ const HEIGHT: u64 = 1_000;
 const LOST_POLLS: u32 = 3;
 const SILENCE_MAX: Duration = Duration::from_millis(300);
 
-/// What the accounts are, how transactions end, and what goes wrong.
+/// Accounts, outcomes of transactions, and faults, as a test sets them.
 pub struct Script {
     pub unreachable: bool,
     pub now: i64,
@@ -59,18 +59,18 @@ pub struct Script {
     pub loosening_delay: u32,
     /// Another key that the operators name in place of ours.
     pub policy_authority: Option<Address>,
-    /// What each wallet of ours holds.
+    /// In each wallet of ours.
     pub lamports: u64,
     pub agents: HashMap<Address, AgentOnChain>,
     /// By agent.
     pub drafts: HashMap<Address, DraftOnChain>,
-    /// What else stands at an address.
+    /// Accounts at other addresses.
     pub destinations: HashMap<Address, Destination>,
     /// By tag: what a grant of 1,000 USDC for the owner of payee 1 waives.
     pub grants: HashMap<u64, Waived>,
     /// By address; one that is not listed is closed.
     pub budgets: HashMap<Address, BudgetState>,
-    /// Of the next changes that take effect, so many are not heard of before their callers give up.
+    /// The number of coming changes that take effect, but whose callers give up before they are shown.
     pub answers_lost: usize,
     /// How transfers end, in order; once they run out, everything settles.
     pub outcomes: VecDeque<Outcome>,
@@ -167,6 +167,27 @@ fn instructions() -> Instructions {
     Instructions(Deployment { program: purser::ID, usdc_mint: MINT })
 }
 
+/// Of a chain that names no node.
+pub(crate) fn settings() -> ChainSettings {
+    ChainSettings {
+        rpc_urls: Vec::new(),
+        rpc_proxy: None,
+        ws_urls: Vec::new(),
+        program_id: to_address(&purser::ID),
+        usdc_mint: to_address(&MINT),
+        commitment: Commitment::Confirmed,
+        shortest_slot: Duration::ZERO,
+        priority_fee: PriceBounds { least: 0, most: 0 },
+        genesis_hash: None,
+        program_check: ProgramCheck::Off,
+        rent_payers: Vec::new(),
+        rent_refund: None,
+        tag_buckets_max: 64,
+        deposit_subscriptions_max: 0,
+        keypairs_here: Vec::new(),
+    }
+}
+
 /// A wallet's address, another for each number.
 pub fn wallet_at(number: u16) -> Address {
     let of = |salt: u8| {
@@ -241,31 +262,14 @@ impl ScriptedNetwork {
 
     /// The chain as one process sees it. Its tasks end with those.
     pub fn chain(self: &Arc<Self>, tasks: &Tasks) -> Arc<SolanaChain> {
-        let settings = ChainSettings {
-            rpc_urls: Vec::new(),
-            rpc_proxy: None,
-            ws_urls: Vec::new(),
-            program_id: to_address(&purser::ID),
-            usdc_mint: to_address(&MINT),
-            commitment: Commitment::Confirmed,
-            shortest_slot: Duration::ZERO,
-            priority_fee: PriceBounds { least: 0, most: 0 },
-            genesis_hash: None,
-            program_check: ProgramCheck::Off,
-            rent_payers: Vec::new(),
-            rent_refund: None,
-            tag_buckets_max: 64,
-            deposit_subscriptions_max: 0,
-            keypairs_here: Vec::new(),
-        };
         let signers = ChainSigners {
             policy: vec![self.policy.clone()],
             transfer: vec![Arc::new(Recording(self.clone()))],
         };
         let rpc = Rpc::over(vec![Box::new(Node(self.clone()))], vec![Arc::default()], tasks.tracker.clone());
         rpc.require_genesis(&GENESIS.to_string());
-        let mut chain =
-            SolanaChain::over(rpc, Network::Test, settings, signers, tasks).expect("settings that are right");
+        let mut chain = SolanaChain::over(rpc, Network::Test, settings(), signers, tasks)
+            .expect("settings that are right");
         chain.silence_max = SILENCE_MAX;
         let chain = Arc::new(chain);
         self.chains.lock().push(chain.clone());

@@ -1,4 +1,4 @@
-//! What the program does to the accounts of a [`Script`] when it is called.
+//! Applies calls of the program to the accounts of a [`Script`].
 
 use super::Script;
 use crate::read::decode::to_address;

@@ -22,7 +22,7 @@ use crate::solana::authorities::LAMPORTS_LOW;
 use crate::{ChainError, Commitment};
 use purser_model::{Address, CoSigned, UsdcAmount};
 
-/// What an approver is asked to sign.
+/// The payment that an approver is to allow by a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalOrder {
     /// Its wallet.
@@ -40,7 +40,7 @@ pub struct ApprovalOrder {
     pub expires_at: i64,
 }
 
-/// Who pays the fee and the rent of a grant, and gets the rent back.
+/// The payer of a grant's fee and rent, to whom the rent goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrantPayer {
     Approver,
@@ -48,7 +48,7 @@ pub enum GrantPayer {
     Service,
 }
 
-/// What a wallet gets that asks to approve a payment.
+/// The answer to a wallet that asks to approve a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForApprover {
     /// An unsigned transaction that opens the grant for the one payment, for which the wallet pays.

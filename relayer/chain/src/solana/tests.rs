@@ -1,8 +1,6 @@
 //! Which keys sign and pay for transfers.
 
 use super::*;
-use crate::ProgramCheck;
-use crate::live::prices::PriceBounds;
 use crate::sign::signer::{FileSigner, Signer};
 use purser_model::{Address, SpendingPolicy};
 use solana_sdk::signature::Keypair;
@@ -19,20 +17,8 @@ fn of(signer: &dyn Signer) -> Address {
 fn chain(transfer: Vec<Arc<dyn Signer>>) -> Result<SolanaChain, ChainError> {
     let settings = ChainSettings {
         rpc_urls: vec!["http://127.0.0.1:1".into()],
-        rpc_proxy: None,
-        ws_urls: Vec::new(),
-        program_id: Address::from_bytes(purser::ID.to_bytes()),
         usdc_mint: Address::from_bytes([9; 32]),
-        commitment: Commitment::Confirmed,
-        priority_fee: PriceBounds { least: 0, most: 0 },
-        genesis_hash: None,
-        program_check: ProgramCheck::Off,
-        rent_payers: Vec::new(),
-        rent_refund: None,
-        tag_buckets_max: 64,
-        deposit_subscriptions_max: 0,
-        shortest_slot: std::time::Duration::ZERO,
-        keypairs_here: Vec::new(),
+        ..crate::scripted::settings()
     };
     let tasks = Tasks::default();
     tasks.stop.cancel();
