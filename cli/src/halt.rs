@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use anyhow::{Context, Result};
 use clap::Args;
 use secrecy::ExposeSecret;
@@ -11,7 +9,7 @@ use super::output::{Format, print_one};
 use purser_model::{Action, HaltedBy, OperatorId};
 use purser_relayer::config::Config;
 use purser_service::SystemClock;
-use purser_service::audit_scope::{ActionSends, AuditScope};
+use purser_service::audit_scope::AuditScope;
 use purser_store::Store;
 
 #[derive(Debug, Args)]
@@ -31,9 +29,8 @@ pub(super) async fn run(config: &Config, format: Format, arguments: HaltArgs) ->
     let (confirmed, halted_by) = with_chain(config, operator.network, async |chain| {
         let on_chain =
             chain.read_operator(&operator.address).await?.context("the operator is not on the chain")?;
-        chain.record_sends(Arc::new(ActionSends::new(&store, &clock)));
-        let scope = on_record.as_ref().map_or_else(|_| AuditScope::unrecorded(), AuditScope::on);
-        let confirmed = scope.run(chain.halt(&on_chain, None)).await?;
+        let scope = AuditScope::new((&store, &clock), on_record.as_ref().ok());
+        let confirmed = chain.recorded(&scope).halt(&on_chain, None).await?;
         // It is halted even if this read fails; then, as far as we know, by us.
         let read = chain.read_operator(&operator.address).await;
         let halted_by = read.ok().flatten().and_then(|operator| operator.halted_by);

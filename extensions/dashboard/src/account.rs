@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, shown_once};
+use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
     AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
     EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyReason,
@@ -279,6 +279,7 @@ fn unpausing(expected_version: Option<u64>) -> PolicyUpdate {
 pub async fn pause(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
@@ -289,7 +290,7 @@ pub async fn pause(
         }
         _ => PolicyUpdate { paused: Some(true), ..PolicyUpdate::default() },
     };
-    match services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await {
+    match services.policies.patch(&signed.operator, id, update, (signed.principal.key_id(), &scope)).await {
         Ok(change) => Ok(after_change(id, &change)),
         Err(error) => {
             answer(&services, &signed, id, Shows::refused(Tab::Overview, form, Complaint::of(error)?)).await
@@ -301,6 +302,7 @@ pub async fn pause(
 pub async fn change_tags(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
@@ -308,7 +310,7 @@ pub async fn change_tags(
     let changed = match Tags::parse(words) {
         Ok(tags) => {
             let change = AccountChange { tags: Some(tags), ..AccountChange::default() };
-            services.accounts.update(&signed.operator, id, change).await.map_err(ApiError::from)
+            services.accounts.update(&signed.operator, id, change, &scope).await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
     };
@@ -324,9 +326,10 @@ pub async fn change_tags(
 pub async fn halt(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
-    match services.halts.halt_account(&signed.operator, id).await {
+    match services.halts.halt_account(&signed.operator, id, &scope).await {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
         Err(error) => {
             let shows = Shows::refused(Tab::Settings, Form::default(), Complaint::of(error)?);
@@ -338,10 +341,11 @@ pub async fn halt(
 pub async fn drop_pending(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    services.policies.drop_pending(&signed.operator, id).await?;
+    services.policies.drop_pending(&signed.operator, id, &scope).await?;
     Ok(match form.text("from") {
         "pending" => see("/dashboard/pending?dropped=1"),
         _ => see(&format!("/dashboard/accounts/{id}?dropped=1")),
@@ -360,6 +364,7 @@ struct KeyPage {
 pub async fn create_key(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     Draw(drawn): Draw,
     form: Form,
@@ -371,7 +376,11 @@ pub async fn create_key(
     let made = match asked {
         Ok(asked) => {
             let holder = KeyHolder::Agent(id);
-            services.keys.create(&signed.principal, holder, asked, drawn).await.map_err(ApiError::from)
+            services
+                .keys
+                .create(&signed.principal, holder, asked, drawn, &scope)
+                .await
+                .map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
     };
@@ -390,10 +399,11 @@ pub async fn create_key(
 pub async fn revoke_key(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    services.keys.revoke(&signed.principal, key).await?;
+    services.keys.revoke(&signed.principal, key, &scope).await?;
     Ok(see(&format!("/dashboard/accounts/{id}/keys?revoked=1")))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw};
+use purser_api::web::{ApiError, Draw, OnRecord};
 use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Cursor, Operator, PageLimit,
     PageRequest,
@@ -187,6 +187,7 @@ pub async fn ask_to_create(signed: Signed) -> Response {
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
@@ -194,7 +195,11 @@ pub async fn create(
     let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
         Ok((name, policy)) => {
             let new = CreateAccount { name, metadata: None, tags: None, policy };
-            services.accounts.create(signed.operator.clone(), new, drawn).await.map_err(ApiError::from)
+            services
+                .accounts
+                .create(signed.operator.clone(), new, drawn, &scope)
+                .await
+                .map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
+use purser_api::web::OnRecord;
 use purser_model::{
     ApprovalEnd, ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId,
     TransferState,
@@ -96,8 +97,9 @@ pub async fn one(
 pub async fn reject(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<TransferId>,
 ) -> Result<Response, PageError> {
-    services.approvals.end(&signed.principal, id, ApprovalEnd::Rejected).await?;
+    services.approvals.end(&signed.principal, id, ApprovalEnd::Rejected, &scope).await?;
     Ok(see(&format!("/dashboard/approvals/{id}?rejected=1")))
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::ApiError;
+use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::schema::Usdc;
 use purser_model::{
     BudgetId, Cursor, Invalid, Limit, Page, PageLimit, PageRequest, RequestFingerprint, Timestamp,
     UpdateBudget, UsdcAmount,
 };
+use purser_service::audit_scope::AuditScope;
 use purser_service::{
     AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services, budgets_filter,
 };
@@ -199,10 +200,11 @@ async fn answer(
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<BudgetId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    let (comparison, complaint) = match carry_out(&services, &signed, id, &form).await {
+    let (comparison, complaint) = match carry_out(&services, (&signed, &scope), id, &form).await {
         Ok(CapsOutcome::Done(response)) => return Ok(response),
         Ok(CapsOutcome::Compared(compared)) => (Some(compared), None),
         Err(error) => (None, Some(Complaint::of(error)?)),
@@ -218,7 +220,7 @@ enum CapsOutcome {
 
 async fn carry_out(
     services: &Services,
-    signed: &Signed,
+    (signed, scope): (&Signed, &AuditScope),
     id: BudgetId,
     form: &Form,
 ) -> Result<CapsOutcome, ApiError> {
@@ -228,7 +230,7 @@ async fn carry_out(
     let caps = fingerprint(&before, &after);
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == caps {
-        let done = services.budgets.update(&signed.operator, id, update).await?;
+        let done = services.budgets.update(&signed.operator, id, update, scope).await?;
         let what = if done.waits() { "waits" } else { "changed" };
         return Ok(CapsOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
     }

@@ -8,6 +8,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use purser_api::web::OnRecord;
 use purser_model::{AccountId, AccountStatus, Limit, Timestamp, UsdcAmount};
 use purser_service::{AccountView, Services};
 
@@ -214,8 +215,12 @@ pub async fn ask_to_stop(
     }
 }
 
-pub async fn stop_all(State(services): State<Arc<Services>>, signed: Signed) -> Result<Response, PageError> {
-    match services.halts.halt_all(&signed.operator).await {
+pub async fn stop_all(
+    State(services): State<Arc<Services>>,
+    signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
+) -> Result<Response, PageError> {
+    match services.halts.halt_all(&signed.operator, &scope).await {
         Ok(_) => Ok(see("/dashboard?stopped=1")),
         Err(error) => stop_page(&services, &signed, Some(Complaint::of(error)?)).await,
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, shown_once};
+use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
     AccountName, ApiKey, CreateKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, Scopes,
     SessionId, Timestamp,
@@ -153,12 +153,13 @@ struct OperatorKeyPage {
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
     let made = match asked(&form) {
         Ok(asked) => {
-            let made = services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn);
+            let made = services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn, &scope);
             made.await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
@@ -189,10 +190,11 @@ fn asked(form: &Form) -> Result<CreateKey, Invalid> {
 pub async fn revoke(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    match services.keys.revoke(&signed.principal, key).await {
+    match services.keys.revoke(&signed.principal, key, &scope).await {
         Ok(()) => Ok(see("/dashboard/keys?revoked=1")),
         Err(error) => {
             let (asked, form) = (QueryParams::default(), Form::default());

@@ -9,8 +9,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::response::Response;
-use purser_api::web::ApiError;
+use purser_api::web::{ApiError, OnRecord};
 use purser_model::{Ceremony, Passkey, PasskeyId};
+use purser_service::audit_scope::AuditScope;
 use purser_service::{NewPasskey, Resource, ServiceError, Services};
 
 pub use self::ceremony::Ceremonies;
@@ -247,10 +248,11 @@ fn making(signed: &Signed) -> Ceremony {
 pub async fn add(
     State(desk): State<Desk>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     headers: HeaderMap,
     form: Form,
 ) -> Result<Response, PageError> {
-    let complaint = match make(&desk, &signed, &headers, &form).await {
+    let complaint = match make(&desk, (&signed, &scope), &headers, &form).await {
         Ok(Ok(())) => return Ok(over(see("/dashboard/keys?added=1#passkeys"))),
         Ok(Err(complaint)) => complaint,
         Err(error) => Complaint::of(error)?,
@@ -260,7 +262,7 @@ pub async fn add(
 
 async fn make(
     desk: &Desk,
-    signed: &Signed,
+    (signed, scope): (&Signed, &AuditScope),
     headers: &HeaderMap,
     form: &Form,
 ) -> Result<Result<(), Complaint>, ServiceError> {
@@ -283,18 +285,19 @@ async fn make(
     };
     let (credential_id, credential) = (made.credential_id, made.credential);
     let new = NewPasskey { name: form.text("name").to_owned(), credential_id, credential };
-    passkeys.add(&signed.principal, new, begun.at).await.map(Ok)
+    passkeys.add(&signed.principal, new, begun.at, scope).await.map(Ok)
 }
 
 /// Removes a passkey.
 pub async fn remove(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let id: PasskeyId =
         form.text("passkey").parse().map_err(|_| ServiceError::NotFound(Resource::Passkey))?;
-    services.passkeys.remove(&signed.principal, id).await?;
+    services.passkeys.remove(&signed.principal, id, &scope).await?;
     Ok(see("/dashboard/keys?removed=1#passkeys"))
 }
 

@@ -5,12 +5,13 @@ use std::sync::{Arc, LazyLock};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::ApiError;
+use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::PolicyVersion;
 use purser_model::{
     AccountId, AllowedRecipients, Cursor, Invalid, PageLimit, PageRequest, PolicyUpdate, RequestFingerprint,
     Rule, RuleValue, SpendingPolicy, Warning,
 };
+use purser_service::audit_scope::AuditScope;
 use purser_service::{
     AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services,
     policy_versions_filter,
@@ -335,13 +336,14 @@ async fn answer(
 pub async fn change(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
     if form.text("step") == "edit" {
         return answer(&services, &signed, id, form, PolicyAnswer::Asked).await;
     }
-    match carry_out(&services, &signed, id, &form).await {
+    match carry_out(&services, (&signed, &scope), id, &form).await {
         Ok(FormOutcome::Done(response)) => Ok(response),
         Ok(FormOutcome::Compared(compared)) => {
             answer(&services, &signed, id, form, PolicyAnswer::Compared(compared)).await
@@ -366,7 +368,7 @@ enum FormOutcome {
 
 async fn carry_out(
     services: &Services,
-    signed: &Signed,
+    (signed, scope): (&Signed, &AuditScope),
     id: AccountId,
     form: &Form,
 ) -> Result<FormOutcome, ApiError> {
@@ -376,7 +378,8 @@ async fn carry_out(
     let fields = fingerprint(form, &bounds_before)?;
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == fields {
-        let change = services.policies.patch(&signed.operator, id, update, signed.principal.key_id()).await?;
+        let by = (signed.principal.key_id(), scope);
+        let change = services.policies.patch(&signed.operator, id, update, by).await?;
         return Ok(FormOutcome::Done(after_change(id, &change)));
     }
     let budgets = KnownBudgets::of(services, &signed.operator).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use purser_api::web::OnRecord;
 use purser_model::SessionId;
 use purser_service::{Resource, ServiceError, Services};
 
@@ -19,11 +20,12 @@ const KEYS: &str = "/dashboard/keys?ended=1#sessions";
 pub async fn end(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let id: SessionId =
         form.text("session").parse().map_err(|_| ServiceError::NotFound(Resource::Session))?;
-    services.sessions.end_of(&signed.principal, id).await?;
+    services.sessions.end_of(&signed.principal, id, &scope).await?;
     Ok(see(KEYS))
 }
 
@@ -31,9 +33,10 @@ pub async fn end(
 pub async fn end_others(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     headers: HeaderMap,
 ) -> Result<Response, PageError> {
     let own = token_of(&headers).ok_or_else(unauthorized)?;
-    services.sessions.end_others(&signed.principal, &own).await?;
+    services.sessions.end_others(&signed.principal, &own, &scope).await?;
     Ok(see(KEYS))
 }

@@ -30,7 +30,8 @@ pub use sign::instructions::rent_of;
 pub use sign::signer::{FileSigner, Signer, new_keypair};
 pub use sign::source::{Credential, KeySource, RemoteKey, SigningService};
 pub use solana::{
-    ApprovalOrder, ChainSettings, ChainSigners, ForApprover, GrantPayer, PaidGrant, SendRecorder, SolanaChain,
+    ApprovalOrder, ChainSettings, ChainSigners, ForApprover, GrantPayer, PaidGrant, Recorded, SendRecorder,
+    SolanaChain,
 };
 pub use types::{
     AccountBounds, AddressKind, AgentCreation, AgentOnChain, Authority, BudgetOnChain, Caps, ChainFigures,

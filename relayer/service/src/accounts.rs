@@ -12,7 +12,7 @@ use super::error::{Resource, ServiceError, from_chain};
 use super::last_seen::SeenAccount;
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use crate::Inside;
-use crate::audit_scope::{note, note_made};
+use crate::audit_scope::AuditScope;
 use crate::parts::finish;
 use crate::policies::Policies;
 use purser_base::crash_point::crash_point;
@@ -94,17 +94,18 @@ impl Accounts {
         operator: Operator,
         asked: CreateAccount,
         drawn: Option<Drawn>,
+        scope: &AuditScope,
     ) -> Result<AccountView, ServiceError> {
-        let this = self.clone();
+        let (this, scope) = (self.clone(), scope.clone());
         let work = async move {
             let mut drawn = drawn;
             for _ in 1..IDS_MAX {
-                match this.provision(&operator, &asked, drawn.clone()).await {
+                match this.provision(&operator, &asked, drawn.clone(), &scope).await {
                     Err(NotMade::AddressTaken(_)) => drawn = drawn.map(Drawn::next),
                     made => return Ok(this.warned(&operator, made?).await),
                 }
             }
-            Ok(this.warned(&operator, this.provision(&operator, &asked, drawn).await?).await)
+            Ok(this.warned(&operator, this.provision(&operator, &asked, drawn, &scope).await?).await)
         };
         finish(&self.inside.tasks, work).await
     }
@@ -125,6 +126,7 @@ impl Accounts {
         operator: &Operator,
         asked: &CreateAccount,
         drawn: Option<Drawn>,
+        scope: &AuditScope,
     ) -> Result<AccountView, NotMade> {
         let Inside { chains, clock, .. } = &*self.inside;
         let chain = &chains.get(operator.network)?.chain;
@@ -134,7 +136,7 @@ impl Accounts {
         };
         let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
         let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
-        note_made(id);
+        scope.makes(id);
         if drawn.is_some()
             && let Some(account) = self.inside.store.accounts.find_account(operator.id, id).await?
         {
@@ -170,7 +172,7 @@ impl Accounts {
         if !is_asked_again {
             self.write_down(&account).await?;
         }
-        let created = match chain.create_agent(&on_chain, agent_id, &policy).await {
+        let created = match chain.recorded(scope).create_agent(&on_chain, agent_id, &policy).await {
             Ok(created) => created,
             Err(error) => {
                 let is_taken = error.is_address_taken();
@@ -183,7 +185,7 @@ impl Accounts {
             }
         };
         if let AgentCreation::Created(confirmed) = &created {
-            note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
+            scope.landed(confirmed);
         }
         crash_point!("account.created");
         self.inside.store.accounts.mark_account_ready(operator.id, id).await?;
@@ -282,6 +284,7 @@ impl Accounts {
         operator: &Operator,
         id: AccountId,
         change: AccountChange,
+        _: &AuditScope,
     ) -> Result<AccountView, ServiceError> {
         let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;

@@ -1,5 +1,5 @@
-//! The record of what is changed through the service. One place in the way of every request that changes something writes it; the
-//! services beside this one tell what only they know: see `crate::audit_scope`.
+//! The record of what is changed through the service. One place in the way of every request that changes something writes it, and
+//! hands on the [`AuditScope`] that every change asks for.
 
 mod open;
 
@@ -110,12 +110,22 @@ impl Actions {
         })
     }
 
-    /// Writes the record; from now on the change may begin. TooManyActions: as `check_room`; a halt or a pause always has room.
-    pub async fn begin(&self, action: &Action, is_stop: bool) -> Result<(), ServiceError> {
+    /// Writes the record; from now on the change may begin. A halt or a pause needs no record and always has room; nothing else is
+    /// changed without one. TooManyActions: as `check_room`.
+    pub async fn begin(&self, action: &Action, is_stop: bool) -> Result<AuditScope, ServiceError> {
+        let Inside { store, clock, .. } = &*self.inside;
         if !is_stop {
             self.check_room(action).await?;
         }
-        Ok(self.inside.store.actions.insert_action(action).await?)
+        let written = store.actions.insert_action(action).await;
+        match written {
+            Ok(()) => Ok(AuditScope::new((store, clock), Some(action))),
+            Err(error) if is_stop => {
+                tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
+                Ok(AuditScope::new((store, clock), None))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays

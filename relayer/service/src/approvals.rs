@@ -10,6 +10,7 @@ use super::reads::find_payer;
 use super::transfers::{TransferView, TransferViews, payer};
 use super::{ApprovalLinks, CoSignatures};
 use crate::Inside;
+use crate::audit_scope::AuditScope;
 use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
@@ -118,6 +119,7 @@ impl Approvals {
         principal: &Principal,
         id: TransferId,
         end: ApprovalEnd,
+        _: &AuditScope,
     ) -> Result<TransferView, ServiceError> {
         let transfer = self.find(principal, id).await?;
         let ended = self.engine.end_approval(transfer.operator_id, id, end).await;

@@ -12,7 +12,7 @@ use super::limits::{DailyLimit, MonthLimit};
 use super::reads::{addresses, read_operator, window_now};
 use super::turns::OneAtATime;
 use crate::Inside;
-use crate::audit_scope::note;
+use crate::audit_scope::AuditScope;
 use crate::many::ACCOUNTS_PER_READ;
 use crate::parts::finish;
 use purser_chain::{BudgetOnChain, Caps, Confirmed, OperatorOnChain};
@@ -217,25 +217,26 @@ impl Budgets {
         operator: &Operator,
         id: BudgetId,
         update: UpdateBudget,
+        scope: &AuditScope,
     ) -> Result<BudgetView, ServiceError> {
         if update == UpdateBudget::default() {
             let view = self.get(operator, id).await?;
             return Ok(BudgetView { warnings: Some(Vec::new()), ..view });
         }
-        let (this, operator) = (self.clone(), operator.clone());
+        let (this, operator, scope) = (self.clone(), operator.clone(), scope.clone());
         let work = async move {
             // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
             let writer = this.writers.of(id);
             let turn = writer.lock().await;
             let mut tries_left = TRIES_MAX;
             let confirmed = loop {
-                match this.set(&operator, id, update).await {
+                match this.set(&operator, id, update, &scope).await {
                     // The caps that are left out are to be what they are now.
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     set => break set?,
                 }
             };
-            note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
+            scope.landed(&confirmed);
             let after = this.find(&operator, id).await.map_err(after_writing)?;
             drop(turn);
             let now = window_now(&this.inside.chains, &this.inside.clock, &operator)
@@ -256,6 +257,7 @@ impl Budgets {
         operator: &Operator,
         id: BudgetId,
         update: UpdateBudget,
+        scope: &AuditScope,
     ) -> Result<Confirmed, ServiceError> {
         let before = self.find(operator, id).await?;
         let current = before.caps();
@@ -263,7 +265,7 @@ impl Budgets {
         let on_chain = read_operator(&self.inside.chains, operator).await?;
         delay(&on_chain, &current, &caps)?;
         let chain = &self.inside.chains.get(operator.network)?.chain;
-        let set = chain.set_budget(&on_chain, &before, &caps).await;
+        let set = chain.recorded(scope).set_budget(&on_chain, &before, &caps).await;
         set.map_err(|error| from_chain(operator.network, &error, false))
     }
 

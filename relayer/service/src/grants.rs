@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{find_account, read_operator};
 use crate::Inside;
+use crate::audit_scope::AuditScope;
 use crate::parts::finish;
 pub use purser_chain::GrantOnChain;
 use purser_model::{
@@ -55,29 +56,35 @@ impl Grants {
         principal: &Principal,
         id: AccountId,
         grant: GrantId,
+        scope: &AuditScope,
     ) -> Result<(), ServiceError> {
         let (operator, account) = self.to_change(principal, id).await?;
-        let this = self.clone();
+        let (this, scope) = (self.clone(), scope.clone());
         let work = async move {
             let chain = &this.inside.chains.get(operator.network)?.chain;
             let read = chain.read_grant(&operator.address, &account.address, &grant.0).await;
             let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
             let found = found.ok_or(ServiceError::NotFound(Resource::Grant))?;
             let on_chain = read_operator(&this.inside.chains, &operator).await?;
-            let closed = chain.close_grant(&on_chain, &found).await;
+            let closed = chain.recorded(&scope).close_grant(&on_chain, &found).await;
             closed.map(drop).map_err(|error| from_chain(operator.network, &error, false))
         };
         finish(&self.inside.tasks, work).await
     }
 
     /// Takes back all that were opened until now. NotFound: the account.
-    pub async fn void(&self, principal: &Principal, id: AccountId) -> Result<(), ServiceError> {
+    pub async fn void(
+        &self,
+        principal: &Principal,
+        id: AccountId,
+        scope: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let (operator, account) = self.to_change(principal, id).await?;
-        let this = self.clone();
+        let (this, scope) = (self.clone(), scope.clone());
         let work = async move {
             let on_chain = read_operator(&this.inside.chains, &operator).await?;
             let chain = &this.inside.chains.get(operator.network)?.chain;
-            let voided = chain.void_grants(&on_chain, &account.address).await;
+            let voided = chain.recorded(&scope).void_grants(&on_chain, &account.address).await;
             voided.map(drop).map_err(|error| from_chain(operator.network, &error, false))
         };
         finish(&self.inside.tasks, work).await

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::key_uses::KeyUses;
 use crate::Inside;
-use crate::audit_scope::{note, note_made};
+use crate::audit_scope::AuditScope;
 use purser_model::{
     ApiKey, CellName, CreateKey, Cursor, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page,
     PageRequest, PlainKey, Principal, Scopes, Timestamp,
@@ -182,6 +182,7 @@ impl Keys {
         holder: KeyHolder,
         asked: CreateKey,
         drawn: Option<Drawn>,
+        scope: &AuditScope,
     ) -> Result<NewKey, ServiceError> {
         let operator = caller.operator();
         self.find_holder(operator, holder).await?;
@@ -199,7 +200,7 @@ impl Keys {
         let NewKey { record, plain } = make_key(asked, (operator, holder), self.cell.as_ref(), &drawn, now)?;
         let record = ApiKey { made_by: Some(maker.id), ..record };
         let keys_max = self.keys_max;
-        note_made(record.id);
+        scope.makes(record.id);
         match self.inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
             Ok(()) => Ok(NewKey { record, plain }),
             Err(StoreError::Full) => {
@@ -242,7 +243,12 @@ impl Keys {
     /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
     /// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
     /// whoever steals one key could lock the others out of the halt.
-    pub async fn revoke(&self, caller: &Principal, key_id: KeyId) -> Result<(), ServiceError> {
+    pub async fn revoke(
+        &self,
+        caller: &Principal,
+        key_id: KeyId,
+        scope: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let operator_id = caller.operator_id();
         let missing = || ServiceError::NotFound(Resource::Key);
         let key = self.inside.store.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
@@ -252,7 +258,7 @@ impl Keys {
         if !may {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        note(|facts| facts.object_id = key_id.to_string().parse().ok());
+        scope.changes(key_id);
         let revoked =
             self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.clock.now()).await?;
         revoked.map(|_| ()).ok_or_else(missing)

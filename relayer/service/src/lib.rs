@@ -88,7 +88,6 @@ pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::SystemClock;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
-use self::audit_scope::ActionSends;
 use self::cleaning::Cleaning;
 use self::co_signatures::CoSignatures;
 use self::figures::Figures;
@@ -99,7 +98,6 @@ use self::watch::Watch;
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
-use purser_chain::SendRecorder;
 pub use purser_chain::{AccountBounds, Caps, ChainFigures, ForApprover};
 use purser_model::{CellName, Quotas, Retention};
 pub use purser_store::RequestState;
@@ -196,8 +194,6 @@ impl Services {
         let inside =
             Arc::new(Inside { store, chains, clock, tasks, read_limiter, last_seen, quotas, metrics });
         let of = || inside.clone();
-        let recorder: Arc<dyn SendRecorder> = Arc::new(ActionSends::new(&inside.store, &inside.clock));
-        inside.chains.record_sends(&recorder);
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
         let keys = Keys::new(of(), setup.keys_max, setup.cell);

@@ -10,6 +10,7 @@ use super::reads::{addresses, read_operator};
 use super::turns::OneAtATime;
 use super::{Halts, Policies};
 use crate::Inside;
+use crate::audit_scope::AuditScope;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentOnChain, OperatorOnChain};
 use purser_model::wire::schema::Signature;
@@ -118,21 +119,21 @@ impl Many {
         operator: &Operator,
         planned: &Planned,
         change: &ManyChange,
-        key_id: KeyId,
+        by: (KeyId, &AuditScope),
     ) -> Result<ManyDone, ServiceError> {
         crash_point!("many.one");
         match change {
             ManyChange::Policy(update) => {
                 let expected_version = Some(planned.expected_version);
                 let update = PolicyUpdate { expected_version, ..update.clone() };
-                let view = self.policies.patch_planned(operator, planned.id, update, key_id).await?;
+                let view = self.policies.patch_planned(operator, planned.id, update, by).await?;
                 Ok(match view.tx_signature {
                     Some(Signature(tx_signature)) => ManyDone::Applied { tx_signature },
                     None => ManyDone::Waits { effective_at: view.effective_at },
                 })
             }
             ManyChange::Halt => {
-                let halted = self.halts.halt_account(operator, planned.id).await?;
+                let halted = self.halts.halt_account(operator, planned.id, by.1).await?;
                 Ok(ManyDone::Applied { tx_signature: halted.tx_signature.0 })
             }
         }

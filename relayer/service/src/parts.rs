@@ -3,9 +3,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::ServiceError;
-use crate::audit_scope::carried;
 use purser_base::tasks::Tasks;
-use purser_chain::{SendRecorder, SolanaChain};
+use purser_chain::SolanaChain;
 use purser_model::{Network, Timestamp};
 
 /// Where to look at a transaction: a template with `{signature}` in it.
@@ -54,11 +53,6 @@ impl Chains {
         self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
     }
 
-    /// Has the transactions of changes recorded before they are sent.
-    pub(super) fn record_sends(&self, recorder: &Arc<dyn SendRecorder>) {
-        self.0.values().for_each(|parts| parts.chain.record_sends(recorder.clone()));
-    }
-
     pub(super) fn networks(&self) -> Vec<Network> {
         Network::ALL.into_iter().filter(|network| self.0.contains_key(network)).collect()
     }
@@ -72,12 +66,12 @@ impl Chains {
     }
 }
 
-/// Runs work to its end even when the caller leaves, and in the record of the caller's request.
+/// Runs work to its end even when the caller leaves.
 pub(crate) async fn finish<T: Send + 'static>(
     tasks: &Tasks,
     work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
 ) -> Result<T, ServiceError> {
-    tasks.start(carried(work)).await.unwrap_or_else(|error| {
+    tasks.start(work).await.unwrap_or_else(|error| {
         tracing::error!(%error, "a task panicked or was cancelled");
         Err(ServiceError::Internal)
     })

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::Keys;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use crate::Inside;
-use crate::audit_scope::{note, note_made};
+use crate::audit_scope::AuditScope;
 use purser_model::{
     ApiKey, CEREMONY_MAX, Ceremony, Invalid, NAME_CHARS_MAX, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId,
     PasskeyUse, Principal, SealingKey, Timestamp, check_name,
@@ -99,6 +99,7 @@ impl Passkeys {
         caller: &Principal,
         made: NewPasskey,
         begun_at: Timestamp,
+        scope: &AuditScope,
     ) -> Result<(), ServiceError> {
         let Principal::Operator { operator, key_id, .. } = caller else {
             return Err(ServiceError::Forbidden(Forbidden::OperatorKeyNeeded));
@@ -114,7 +115,7 @@ impl Passkeys {
             created_at: now,
             used_at: None,
         };
-        note_made(passkey.id);
+        scope.makes(passkey.id);
         match self.inside.store.sessions.insert_passkey(operator.id, &passkey, begun_at).await {
             Ok(()) => Ok(()),
             Err(StoreError::Full) => {
@@ -152,14 +153,19 @@ impl Passkeys {
 
     /// Removes a passkey of the caller's key or of a key that it made, and ends the sessions that it opened. NotFound: no such
     /// passkey. Forbidden: another key's.
-    pub async fn remove(&self, caller: &Principal, id: PasskeyId) -> Result<(), ServiceError> {
+    pub async fn remove(
+        &self,
+        caller: &Principal,
+        id: PasskeyId,
+        scope: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let missing = ServiceError::NotFound(Resource::Passkey);
         let found = self.list(caller).await?.into_iter().find(|view| view.passkey.id == id);
         let Some(view) = found else { return Err(missing) };
         if !view.may_remove {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        note(|facts| facts.object_id = id.to_string().parse().ok());
+        scope.changes(id);
         self.inside.store.sessions.delete_passkey(view.key.id, id).await?.then_some(()).ok_or(missing)
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::error::{Resource, ServiceError, from_chain};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
-use crate::audit_scope::action_id;
+use crate::audit_scope::AuditScope;
 use purser_chain::{Confirmed, SignatureStanding};
 use purser_model::{ActionOutcome, Operator, Stop, Stopped};
 
@@ -31,10 +31,10 @@ impl PausesAndHalts {
     }
 
     /// Records a stop that landed. The stop stands even when this write fails.
-    pub async fn note(&self, operator: &Operator, what: Stopped, landed: &Confirmed) {
+    pub async fn note(&self, operator: &Operator, what: Stopped, landed: &Confirmed, scope: &AuditScope) {
         let stop = Stop {
             operator_id: operator.id,
-            action_id: action_id(),
+            action_id: scope.action_id(),
             what,
             tx_signature: landed.signature.clone(),
             landed_at: self.inside.clock.now(),
@@ -96,7 +96,7 @@ impl PausesAndHalts {
             return Ok(self.inside.store.actions.delete_stop(stop).await?);
         }
         tracing::error!(operator_id = %operator.id, ?account_id, signature, "a fork dropped a {what}; sending it again");
-        let landed = self.send(&operator, stop.what).await?;
+        let landed = self.send(&operator, stop.what, None).await?;
         Ok(self
             .inside
             .store
@@ -132,8 +132,14 @@ impl PausesAndHalts {
         })
     }
 
-    /// Pauses or halts, and waits for the commitment. NotFound: the account.
-    pub async fn send(&self, operator: &Operator, what: Stopped) -> Result<Confirmed, ServiceError> {
+    /// Pauses or halts, and waits for the commitment. `scope`: the change that it is, if it is not one that is sent again. NotFound:
+    /// the account.
+    pub async fn send(
+        &self,
+        operator: &Operator,
+        what: Stopped,
+        scope: Option<&AuditScope>,
+    ) -> Result<Confirmed, ServiceError> {
         let account = match what.account_id() {
             Some(id) => {
                 let account = self.inside.store.accounts.find_account(operator.id, id).await?;
@@ -144,6 +150,10 @@ impl PausesAndHalts {
         // The operator's account names which of our keys may stop it. If this fails, nothing was sent.
         let on_chain = read_operator(&self.inside.chains, operator).await?;
         let chain = &self.inside.chains.get(operator.network)?.chain;
+        let chain = match scope {
+            Some(scope) => chain.recorded(scope),
+            None => chain.unrecorded(),
+        };
         let sent = match (what, &account) {
             (Stopped::Paused(_), Some(agent)) => chain.pause(&on_chain, agent).await,
             (Stopped::Halted(_), agent) => chain.halt(&on_chain, agent.as_ref()).await,

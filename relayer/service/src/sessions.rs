@@ -10,7 +10,7 @@ use tracing::field::display;
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
 use super::{Actions, Keys};
 use crate::Inside;
-use crate::audit_scope::note;
+use crate::audit_scope::AuditScope;
 use purser_model::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
@@ -96,7 +96,12 @@ impl Sessions {
 
     /// Ends a session of the caller's key or of a key that it made, directly or through others, as it may revoke that key. NotFound:
     /// no such session. Forbidden: another key's, because whoever steals one key could keep the others out.
-    pub async fn end_of(&self, caller: &Principal, id: SessionId) -> Result<(), ServiceError> {
+    pub async fn end_of(
+        &self,
+        caller: &Principal,
+        id: SessionId,
+        scope: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let missing = ServiceError::NotFound(Resource::Session);
         let listed = self
             .inside
@@ -110,14 +115,19 @@ impl Sessions {
         if !self.keys.is_own_or_made(caller, key.id).await? {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
-        note(|facts| facts.object_id = id.to_string().parse().ok());
+        scope.changes(id);
         self.inside.store.sessions.delete_session_of(key.id, id).await?.then_some(()).ok_or(missing)
     }
 
     /// Ends all sessions of the caller's key but this one.
-    pub async fn end_others(&self, caller: &Principal, own: &SessionToken) -> Result<(), ServiceError> {
+    pub async fn end_others(
+        &self,
+        caller: &Principal,
+        own: &SessionToken,
+        scope: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let key_id = caller.key_id();
-        note(|facts| facts.object_id = key_id.to_string().parse().ok());
+        scope.changes(key_id);
         Ok(self.inside.store.sessions.delete_other_sessions(key_id, SessionId::of(&own.hash())).await?)
     }
 

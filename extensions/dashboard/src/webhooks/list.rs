@@ -3,7 +3,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, shown_once};
+use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{EventType, Invalid, UpdateWebhook, Webhook, WebhookId};
 use purser_service::{NewSecret, Services};
 
@@ -95,11 +95,14 @@ pub struct SecretPage {
 pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     Draw(drawn): Draw,
     form: Form,
 ) -> Result<Response, PageError> {
     let created = match asked(&form) {
-        Ok(asked) => services.webhooks.create(&signed.operator, asked, drawn).await.map_err(ApiError::from),
+        Ok(asked) => {
+            services.webhooks.create(&signed.operator, asked, drawn, &scope).await.map_err(ApiError::from)
+        }
         Err(invalid) => Err(invalid.into()),
     };
     match created {

@@ -3,11 +3,12 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use purser_api::web::{ApiError, Draw, shown_once};
+use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
     AttemptOutcome, BlockedBy, Cursor, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason,
     EventId, Invalid, PageLimit, PageRequest, ReplayScope, UpdateWebhook, Webhook, WebhookId, WebhookStatus,
 };
+use purser_service::audit_scope::AuditScope;
 use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services};
 
 use super::list::SecretPage;
@@ -105,11 +106,12 @@ async fn answer(
 pub async fn replay(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
     asked: QueryParams,
     form: Form,
 ) -> Result<Response, PageError> {
-    match replay_asked(&services, &signed, id, &form).await {
+    match replay_asked(&services, (&signed, &scope), id, &form).await {
         Ok(count) if count > u64::from(LIMIT) => {
             Ok(see(&format!("/dashboard/webhooks/{id}/replay?of={count}")))
         }
@@ -164,13 +166,13 @@ fn span_of(form: &Form) -> Result<Replay, Invalid> {
 
 async fn replay_asked(
     services: &Services,
-    signed: &Signed,
+    (signed, scope): (&Signed, &AuditScope),
     id: WebhookId,
     form: &Form,
 ) -> Result<u64, ApiError> {
     let operator = &signed.operator;
     if form.given("since").is_some() || form.given("until").is_some() {
-        return Ok(services.webhooks.replay(operator, id, span_of(form)?).await?);
+        return Ok(services.webhooks.replay(operator, id, span_of(form)?, scope).await?);
     }
     let unknown = |_| ServiceError::NotFound(Resource::Event);
     let events: Vec<EventId> =
@@ -183,7 +185,7 @@ async fn replay_asked(
     }
     let mut count = 0;
     for event in events {
-        count += services.webhooks.replay(operator, id, Replay::Event(event)).await?;
+        count += services.webhooks.replay(operator, id, Replay::Event(event), scope).await?;
     }
     Ok(count)
 }
@@ -191,11 +193,12 @@ async fn replay_asked(
 pub async fn test(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
     asked: QueryParams,
     Draw(drawn): Draw,
 ) -> Result<Response, PageError> {
-    match services.webhooks.test(&signed.operator, id, drawn).await {
+    match services.webhooks.test(&signed.operator, id, drawn, &scope).await {
         Ok(_) => Ok(see(&format!("/dashboard/webhooks/{id}?tested=1"))),
         Err(error) => {
             let complaint = Complaint::of(error)?;
@@ -207,10 +210,11 @@ pub async fn test(
 pub async fn rotate(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
     Draw(drawn): Draw,
 ) -> Result<Response, PageError> {
-    let new = services.webhooks.rotate_secret(&signed.operator, id, drawn).await?;
+    let new = services.webhooks.rotate_secret(&signed.operator, id, drawn, &scope).await?;
     let frame = signed.frame(Section::Webhooks);
     Ok(shown_once(page(&SecretPage { frame, new, is_rotated: true }, None)))
 }
@@ -219,6 +223,7 @@ pub async fn rotate(
 pub async fn change_status(
     State(services): State<Arc<Services>>,
     signed: Signed,
+    OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
     form: Form,
 ) -> Result<Response, PageError> {
@@ -226,12 +231,12 @@ pub async fn change_status(
         "enabled" => Delivering::Enabled,
         "disabled" => Delivering::Disabled,
         "deleted" => {
-            services.webhooks.delete(&signed.operator, id).await?;
+            services.webhooks.delete(&signed.operator, id, &scope).await?;
             return Ok(see("/dashboard/webhooks"));
         }
         _ => return Err(Invalid::new("status", "must be `enabled`, `disabled` or `deleted`").into()),
     };
     let asked = UpdateWebhook { status: Some(status), ..UpdateWebhook::default() };
-    services.webhooks.update(&signed.operator, id, asked).await?;
+    services.webhooks.update(&signed.operator, id, asked, &scope).await?;
     Ok(see(&format!("/dashboard/webhooks/{id}")))
 }

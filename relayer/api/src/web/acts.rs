@@ -1,7 +1,6 @@
 //! What is changed through the service goes on record here, on its way to whatever changes it: written before the change begins, so
 //! that no change is without its record, whatever happens meanwhile.
 
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 
 use axum::body::Body;
@@ -21,7 +20,7 @@ use super::stops::TooSoon;
 use purser_base::crash_point::crash_point;
 use purser_model::wire::Fields;
 use purser_model::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
-use purser_service::audit_scope::{AuditScope, stops_only};
+use purser_service::audit_scope::AuditScope;
 use purser_service::{ActionEnd, Actions, ServiceError, Unauthorized};
 
 /// How a request that changes something is recorded.
@@ -37,9 +36,11 @@ pub struct Act {
     pub read: fn(&[u8]) -> Option<Fields>,
 }
 
-/// The record of a request of many parts, which a handler finds among its extensions.
-#[derive(Debug, Clone)]
+/// The record of a request that changes something, which its handler finds among the request's extensions.
+#[derive(Clone)]
 pub struct OnRecord {
+    /// For what it changes.
+    pub scope: AuditScope,
     action: Action,
     /// The key of the request, or of the session.
     pub(super) key_id: KeyId,
@@ -64,18 +65,18 @@ pub async fn on_record(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let (request, action, scope) = begin(actions, &act, request).await?;
+    let (request, on_record) = begin(actions, &act, request).await?;
     let (this, is_of_form) = (actions.clone(), act.session_id.is_some());
-    let work = async move { carry_out(&this, (action, scope), is_of_form, request, next).await };
+    let work = async move { carry_out(&this, on_record, is_of_form, request, next).await };
     Ok(actions.finish(work).await?)
 }
 
 /// Carries out one part of a request on a record of its own, which has the request's id, key and address.
 pub(super) async fn part_on_record<T>(
     actions: &Actions,
-    (operator, OnRecord { action: of, .. }): (&Operator, &OnRecord),
+    (operator, OnRecord { action: of, scope: of_request, .. }): (&Operator, &OnRecord),
     (name, object, asked, is_stop): (&str, AccountId, Option<&Fields>, bool),
-    work: impl Future<Output = Result<T, ServiceError>>,
+    work: impl AsyncFnOnce(&AuditScope) -> Result<T, ServiceError>,
 ) -> Result<T, ServiceError> {
     let drawn = actions.draw(operator, name)?;
     let action = Action {
@@ -88,8 +89,8 @@ pub(super) async fn part_on_record<T>(
         ..drawn
     };
     // What restricts the request restricts its parts.
-    let scope = begin_action(actions, &action, is_stop).await?.restricted(stops_only());
-    let done = scope.run(work).await;
+    let scope = actions.begin(&action, is_stop).await?.restricted(of_request.stops_only);
+    let done = work(&scope).await;
     let end = match &done {
         Ok(_) => ActionEnd::Done,
         Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
@@ -101,38 +102,23 @@ pub(super) async fn part_on_record<T>(
     done
 }
 
-/// Puts the action on record. A halt or a pause needs no record; nothing else is changed without one.
-async fn begin_action(actions: &Actions, action: &Action, is_stop: bool) -> Result<AuditScope, ServiceError> {
-    match actions.begin(action, is_stop).await {
-        Ok(()) => Ok(AuditScope::on(action)),
-        Err(error) if is_stop => {
-            tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
-            Ok(AuditScope::unrecorded())
-        }
-        Err(error) => Err(error),
-    }
-}
-
-async fn begin(
-    actions: &Actions,
-    act: &Act,
-    request: Request,
-) -> Result<(Request, Action, AuditScope), ApiError> {
+async fn begin(actions: &Actions, act: &Act, request: Request) -> Result<(Request, OnRecord), ApiError> {
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal =
         principal.ok_or(ApiError::Service(ServiceError::Unauthorized(Unauthorized::MissingKey)))?;
     let body = receive(body).await?;
     let mut action = actions.draw(principal.operator(), &act.name)?;
-    action.key_id = Some(principal.key_id());
+    let key_id = principal.key_id();
+    action.key_id = Some(key_id);
     action.session_id = act.session_id;
     action.address = parts.extensions.get::<ClientAddress>().and_then(|address| address.0);
     action.object_id = object_of(&mut parts).await;
     action.after = (act.read)(&body).as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
     let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
-    let scope = begin_action(actions, &action, act.is_stop).await?.restricted(too_soon);
-    Ok((Request::from_parts(parts, Body::from(body)), action, scope))
+    let scope = actions.begin(&action, act.is_stop).await?.restricted(too_soon);
+    Ok((Request::from_parts(parts, Body::from(body)), OnRecord { scope, action, key_id }))
 }
 
 /// The request's id, for the record.
@@ -148,19 +134,17 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
 
 async fn carry_out(
     actions: &Actions,
-    (action, scope): (Action, AuditScope),
+    on_record: OnRecord,
     is_of_form: bool,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Some(key_id) = action.key_id {
-        request.extensions_mut().insert(OnRecord { action: action.clone(), key_id });
-    }
+    request.extensions_mut().insert(on_record.clone());
     crash_point!("action.begun");
-    let answered = scope.run(AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+    let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     crash_point!("action.carried_out");
     let response = answered.unwrap_or_else(after_panic);
-    actions.end(action, end_of(&response, is_of_form), &scope).await;
+    actions.end(on_record.action, end_of(&response, is_of_form), &on_record.scope).await;
     response
 }
 

@@ -8,6 +8,7 @@ use super::acts::{OnRecord, part_on_record};
 use super::error::ApiError;
 use purser_model::wire::{Fields, PolicyFields};
 use purser_model::{Invalid, Operator, Selection};
+use purser_service::audit_scope::AuditScope;
 use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, RulesInForce, ServiceError, Will};
 
 /// How many accounts are changed at once.
@@ -91,7 +92,10 @@ pub async fn change(
                         ManyChange::Policy(_) => "update_policy",
                         ManyChange::Halt => "halt_account",
                     };
-                    let work = many.carry_out(operator, planned, change, on_record.key_id);
+                    let key_id = on_record.key_id;
+                    let work = async |scope: &AuditScope| {
+                        many.carry_out(operator, planned, change, (key_id, scope)).await
+                    };
                     let part = (name, planned.id, asked, change.is_stop());
                     part_on_record(actions, (operator, on_record), part, work).await
                 }

@@ -184,7 +184,7 @@ impl SolanaChain {
         let at = [to_pubkey(operator), place, grant.rent_refund];
         let signer = self.reclaimer()?;
         let call = self.instructions.reclaim_grant(address(signer), at);
-        self.execute(CallSigners::one(signer), call, Commitment::Confirmed).await?;
+        self.unrecorded().execute(CallSigners::one(signer), call, Commitment::Confirmed).await?;
         Ok(PaidGrant::Closed)
     }
 

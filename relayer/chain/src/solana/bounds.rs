@@ -13,7 +13,7 @@ use crate::read::bounds;
 use crate::read::decode::to_pubkey;
 use crate::sign::payers::rent;
 use crate::sign::signer::address;
-use crate::solana::SolanaChain;
+use crate::solana::{Recorded, SolanaChain};
 use crate::{
     AccountBounds, AgentOnChain, BudgetOnChain, Caps, ChainError, Commitment, Confirmed, GrantOnChain,
     OperatorOnChain,
@@ -40,39 +40,6 @@ impl SolanaChain {
         self.budgets(operator, &keys).await
     }
 
-    /// Gives a budget other caps than it was read with, and waits for the commitment. What they raise waits there for the operator's
-    /// loosening delay, and whatever waited is dropped. `PolicyChanged`: it has other caps meanwhile.
-    pub async fn set_budget(
-        &self,
-        operator: &OperatorOnChain,
-        budget: &BudgetOnChain,
-        caps: &Caps,
-    ) -> Result<Confirmed, ChainError> {
-        let (authority, at) = (address(self.policy_signer(operator)?), to_pubkey(&operator.address));
-        let caps = [&budget.caps(), caps].map(BudgetCaps::from);
-        let call = self.instructions.set_budget(authority, at, budget.number, caps);
-        self.execute_for_policy(operator, call, self.settings.commitment).await
-    }
-
-    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: something else binds it
-    /// meanwhile, or this loosens something, and that has to wait now. `RentOfAnother`: the account would have to grow.
-    pub async fn set_bounds(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &AgentOnChain,
-        asked: &AccountBounds,
-    ) -> Result<Confirmed, ChainError> {
-        let more = bytes_of(asked).saturating_sub(bytes_of(&agent.bounds()));
-        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
-            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
-        }
-        let at = self.policy_accounts(operator, &agent.address)?;
-        let more_rent = rent(Agent::BYTES + more).saturating_sub(rent(Agent::BYTES));
-        let bounds = [&agent.bounds(), asked].map(Bounds::from);
-        let call = self.instructions.set_bounds(at, to_pubkey(&agent.rent_refund), bounds);
-        self.execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment).await
-    }
-
     /// The agent's grants, newest first. Not every node lists them.
     pub async fn read_grants(
         &self,
@@ -94,28 +61,6 @@ impl SolanaChain {
         grant: &Address,
     ) -> Result<Option<GrantOnChain>, ChainError> {
         Ok(self.grants(operator, agent, &[to_pubkey(grant)]).await?.into_iter().next())
-    }
-
-    /// Takes a grant back, and waits for the commitment.
-    pub async fn close_grant(
-        &self,
-        operator: &OperatorOnChain,
-        grant: &GrantOnChain,
-    ) -> Result<Confirmed, ChainError> {
-        let authority = address(self.policy_signer(operator)?);
-        let at = [&operator.address, &grant.address, &grant.rent_refund].map(to_pubkey);
-        let call = self.instructions.close_grant(authority, at);
-        self.execute_for_policy(operator, call, self.settings.commitment).await
-    }
-
-    /// Takes back all grants of the agent that were opened until then, and waits for the commitment.
-    pub async fn void_grants(
-        &self,
-        operator: &OperatorOnChain,
-        agent: &Address,
-    ) -> Result<Confirmed, ChainError> {
-        let call = self.instructions.void_grants(self.policy_accounts(operator, agent)?);
-        self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 
     /// The program's accounts of one kind that name `owner` at this place.
@@ -185,6 +130,63 @@ impl SolanaChain {
         let now = sysvar::unix_timestamp(&clock.data).ok_or_else(unreadable)?;
         let first = <[Option<RawAccount>; N]>::try_from(accounts).map_err(|_| unreadable())?;
         Ok((first, now, rest))
+    }
+}
+
+impl Recorded<'_> {
+    /// Gives a budget other caps than it was read with, and waits for the commitment. What they raise waits there for the operator's
+    /// loosening delay, and whatever waited is dropped. `PolicyChanged`: it has other caps meanwhile.
+    pub async fn set_budget(
+        &self,
+        operator: &OperatorOnChain,
+        budget: &BudgetOnChain,
+        caps: &Caps,
+    ) -> Result<Confirmed, ChainError> {
+        let (authority, at) = (address(self.policy_signer(operator)?), to_pubkey(&operator.address));
+        let caps = [&budget.caps(), caps].map(BudgetCaps::from);
+        let call = self.instructions.set_budget(authority, at, budget.number, caps);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    /// Replaces what binds the agent beside its policy, and waits for the commitment. `PolicyChanged`: something else binds it
+    /// meanwhile, or this loosens something, and that has to wait now. `RentOfAnother`: the account would have to grow.
+    pub async fn set_bounds(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &AgentOnChain,
+        asked: &AccountBounds,
+    ) -> Result<Confirmed, ChainError> {
+        let more = bytes_of(asked).saturating_sub(bytes_of(&agent.bounds()));
+        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
+            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
+        }
+        let at = self.policy_accounts(operator, &agent.address)?;
+        let more_rent = rent(Agent::BYTES + more).saturating_sub(rent(Agent::BYTES));
+        let bounds = [&agent.bounds(), asked].map(Bounds::from);
+        let call = self.instructions.set_bounds(at, to_pubkey(&agent.rent_refund), bounds);
+        self.execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment).await
+    }
+
+    /// Takes a grant back, and waits for the commitment.
+    pub async fn close_grant(
+        &self,
+        operator: &OperatorOnChain,
+        grant: &GrantOnChain,
+    ) -> Result<Confirmed, ChainError> {
+        let authority = address(self.policy_signer(operator)?);
+        let at = [&operator.address, &grant.address, &grant.rent_refund].map(to_pubkey);
+        let call = self.instructions.close_grant(authority, at);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
+    }
+
+    /// Takes back all grants of the agent that were opened until then, and waits for the commitment.
+    pub async fn void_grants(
+        &self,
+        operator: &OperatorOnChain,
+        agent: &Address,
+    ) -> Result<Confirmed, ChainError> {
+        let call = self.instructions.void_grants(self.policy_accounts(operator, agent)?);
+        self.execute_for_policy(operator, call, self.settings.commitment).await
     }
 }
 

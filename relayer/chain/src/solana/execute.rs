@@ -1,4 +1,4 @@
-//! Signs, sends and follows.
+//! Signs, records, sends and follows.
 
 use async_trait::async_trait;
 
@@ -11,6 +11,7 @@ use crate::solana::SolanaChain;
 use crate::{ChainError, Commitment, Confirmed};
 use purser_model::SignedTransfer;
 use solana_sdk::pubkey::Pubkey;
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -29,7 +30,36 @@ pub trait SendRecorder: Send + Sync {
     ) -> Result<(), ChainError>;
 }
 
+/// The chain as one who changes it sees it: each transaction is recorded before it is sent.
+#[derive(Clone, Copy)]
+pub struct Recorded<'a> {
+    chain: &'a SolanaChain,
+    /// `None`: nobody asks later what became of it.
+    recorder: Option<&'a dyn SendRecorder>,
+}
+
+impl Deref for Recorded<'_> {
+    type Target = SolanaChain;
+
+    fn deref(&self) -> &SolanaChain {
+        self.chain
+    }
+}
+
 impl SolanaChain {
+    /// For a change on record.
+    pub fn recorded<'a>(&'a self, recorder: &'a dyn SendRecorder) -> Recorded<'a> {
+        Recorded { chain: self, recorder: Some(recorder) }
+    }
+
+    /// For what the service does on its own behalf, as a worker that closes what is over, and for what has a record elsewhere, as
+    /// transfers have.
+    pub fn unrecorded(&self) -> Recorded<'_> {
+        Recorded { chain: self, recorder: None }
+    }
+}
+
+impl Recorded<'_> {
     /// Signs, records, sends and follows one call to `commitment`. Unavailable: the node is gone, and the call may have landed.
     pub async fn execute(
         &self,
@@ -88,7 +118,7 @@ impl SolanaChain {
         is_step: bool,
         stops: bool,
     ) -> Result<(), ChainError> {
-        let Some(recorder) = self.recorder.get() else { return Ok(()) };
+        let Some(recorder) = self.recorder else { return Ok(()) };
         let recording = recorder.record(signature, last_valid_block_height, is_step);
         if !stops {
             return recording.await;
@@ -104,7 +134,9 @@ impl SolanaChain {
         }
         Ok(())
     }
+}
 
+impl SolanaChain {
     pub(super) async fn sign(
         &self,
         call: Call,

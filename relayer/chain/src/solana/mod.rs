@@ -14,7 +14,7 @@ mod stops;
 mod verify;
 
 pub use approvals::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant};
-pub use execute::SendRecorder;
+pub use execute::{Recorded, SendRecorder};
 pub use settings::{ChainSettings, ChainSigners};
 
 use crate::live::block_times::BlockTimes;
@@ -50,8 +50,8 @@ use purser_rpc::websocket::{self, Subscriber};
 use purser_rpc::wire::RawAccount;
 use purser_rpc::{Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -83,7 +83,6 @@ pub struct SolanaChain {
     /// Notified when the websocket reports a use of the program.
     pub(crate) activity: Arc<Notify>,
     connection: Arc<Connection>,
-    recorder: OnceLock<Arc<dyn SendRecorder>>,
     /// How long a node may be silent before callers stop waiting for a confirmation.
     pub(crate) silence_max: Duration,
 }
@@ -222,7 +221,6 @@ impl SolanaChain {
             deposits: Arc::new(deposits),
             activity,
             connection,
-            recorder: OnceLock::new(),
             silence_max: SILENCE_MAX,
         })
     }
@@ -261,7 +259,7 @@ impl SolanaChain {
     /// commitment. Writing it twice does no harm.
     pub async fn write_memo(&self, operator: &OperatorOnChain, memo: &str) -> Result<Confirmed, ChainError> {
         let call = self.instructions.memo(address(self.policy_signer(operator)?), memo);
-        self.execute_for_policy(operator, call, self.settings.commitment).await
+        self.unrecorded().execute_for_policy(operator, call, self.settings.commitment).await
     }
 
     /// Signs a transfer whose fee another pays, on that payer's terms; the signature is the transfer authority's only.

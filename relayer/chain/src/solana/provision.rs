@@ -3,8 +3,8 @@
 use crate::read::decode::{to_address, to_pubkey};
 use crate::sign::signer::{FileSigner, Signer, address};
 use crate::sign::signing::CallSigners;
-use crate::solana::SolanaChain;
 use crate::solana::authorities::LAMPORTS_LOW;
+use crate::solana::{Recorded, SolanaChain};
 use crate::{AgentCreation, ChainError, Commitment, Confirmed, OperatorOnChain};
 use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser_client::purser::OperatorKeys;
@@ -44,7 +44,7 @@ impl SolanaChain {
             loosening_delay_seconds,
         };
         let call = self.instructions.create_operator(admin_address, id, keys);
-        match self.execute(CallSigners::one(&admin), call, self.settings.commitment).await {
+        match self.unrecorded().execute(CallSigners::one(&admin), call, self.settings.commitment).await {
             Ok(_) => Ok(operator),
             Err(error @ ChainError::Rejected { .. }) => match self.read_operator(&operator).await? {
                 Some(found) => self.same_authorities(&found).map(|()| operator),
@@ -66,9 +66,34 @@ impl SolanaChain {
         let limits = [max_grant.micros(), max_daily.micros()];
         let call =
             self.instructions.set_approver(address(&admin), to_pubkey(operator), to_pubkey(key), limits);
-        self.execute(CallSigners::one(&admin), call, self.settings.commitment).await
+        self.unrecorded().execute(CallSigners::one(&admin), call, self.settings.commitment).await
     }
 
+    /// Creates the associated USDC token account of this wallet, for whose rent a transfer authority pays, and waits until that is
+    /// confirmed. One that is already there is success.
+    pub async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
+        let wallet = to_pubkey(wallet);
+        let creates = |signer: &dyn Signer| self.instructions.create_token_account(address(signer), wallet);
+        // The rest has to pay the fees of transfers.
+        let can_pay = |signer: &&Arc<dyn Signer>| {
+            let call = creates(&***signer);
+            let costs =
+                call.fee(1, self.price_of(&call)).saturating_add(call.rent).saturating_add(LAMPORTS_LOW);
+            !signer.is_away() && self.payers.can_pay(&address(&***signer), costs)
+        };
+        let signers = &self.signers.transfer;
+        let signer = match (signers.iter().find(can_pay), signers.first()) {
+            (Some(signer), _) => &**signer,
+            (None, Some(first)) => return Err(self.empty(&**first)),
+            (None, None) => {
+                return Err(ChainError::Misconfigured("there is no transfer authority".to_owned()));
+            }
+        };
+        self.unrecorded().execute(CallSigners::one(signer), creates(signer), Commitment::Confirmed).await
+    }
+}
+
+impl Recorded<'_> {
     /// Waits for the commitment. An agent that is already there under the same operator is success. The initial policy must
     /// fit into the transaction.
     ///
@@ -100,28 +125,5 @@ impl SolanaChain {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Creates the associated USDC token account of this wallet, for whose rent a transfer authority pays, and waits until that is
-    /// confirmed. One that is already there is success.
-    pub async fn create_token_account(&self, wallet: &Address) -> Result<Confirmed, ChainError> {
-        let wallet = to_pubkey(wallet);
-        let creates = |signer: &dyn Signer| self.instructions.create_token_account(address(signer), wallet);
-        // The rest has to pay the fees of transfers.
-        let can_pay = |signer: &&Arc<dyn Signer>| {
-            let call = creates(&***signer);
-            let costs =
-                call.fee(1, self.price_of(&call)).saturating_add(call.rent).saturating_add(LAMPORTS_LOW);
-            !signer.is_away() && self.payers.can_pay(&address(&***signer), costs)
-        };
-        let signers = &self.signers.transfer;
-        let signer = match (signers.iter().find(can_pay), signers.first()) {
-            (Some(signer), _) => &**signer,
-            (None, Some(first)) => return Err(self.empty(&**first)),
-            (None, None) => {
-                return Err(ChainError::Misconfigured("there is no transfer authority".to_owned()));
-            }
-        };
-        self.execute(CallSigners::one(signer), creates(signer), Commitment::Confirmed).await
     }
 }

@@ -7,7 +7,7 @@ use crate::sign::payers::{SIGNATURE_FEE, rent};
 use crate::solana::SolanaChain;
 use crate::{
     AddressKind, AgentAddresses, AgentOnChain, BudgetOnChain, ChainError, ChainView, Commitment,
-    DraftOnChain, OperatorOnChain, SendRecorder, SentEnd, SignatureStanding, view_of,
+    DraftOnChain, OperatorOnChain, SentEnd, SignatureStanding, view_of,
 };
 use futures::{StreamExt, TryStreamExt};
 use purser_core::{BudgetState, Destination, Payer, Payment, Transfer, TransferState};
@@ -18,7 +18,6 @@ use purser_rpc::wire::RawAccount;
 use purser_rpc::{ACCOUNTS_MAX, STATUSES_MAX};
 use solana_sdk::pubkey::Pubkey;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Account batches read concurrently.
@@ -101,11 +100,6 @@ impl SolanaChain {
     pub async fn standing(&self, signature: &str) -> Result<SignatureStanding, ChainError> {
         let standings = self.history()?.standings(&[signature.to_owned()]).await?;
         Ok(standings.each.into_iter().next().unwrap_or(SignatureStanding::Unknown))
-    }
-
-    /// Has this recorder record every transaction but transfers, before it is sent. The first call counts.
-    pub fn record_sends(&self, recorder: Arc<dyn SendRecorder>) {
-        let _ = self.recorder.set(recorder);
     }
 
     /// How transactions ended, in the order asked. The newest of them was signed this long ago. `Unavailable`: not every node that moves

@@ -3,7 +3,7 @@
 use crate::read::decode::{self, to_address, to_pubkey};
 use crate::sign::instructions::{Call, agent_rent};
 use crate::sign::signer::address;
-use crate::solana::SolanaChain;
+use crate::solana::{Recorded, SolanaChain};
 use crate::{AgentOnChain, Authority, ChainError, Commitment, Confirmed, DraftOnChain, OperatorOnChain};
 use purser::error::PurserError;
 use purser::state::DraftView;
@@ -32,7 +32,7 @@ impl DraftTurns {
     }
 }
 
-impl SolanaChain {
+impl Recorded<'_> {
     /// Replaces the whole policy atomically and waits for the commitment; stages a long allowlist first.
     /// `PolicyChanged`: it is no longer at `expected_version`, or must wait now. `RentOfAnother`: the account would have to grow.
     pub async fn set_policy(
@@ -65,11 +65,6 @@ impl SolanaChain {
             self.clear_away(operator, at, proposal.hash()).await;
         }
         replaced
-    }
-
-    /// The hash by which [`Self::propose_policy`] identifies this proposal on chain. Asks no node.
-    pub fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
-        proposal(agent, policy).hash()
     }
 
     /// Seals the whole policy in a draft, where it waits, and waits for the commitment. Drops an earlier draft.
@@ -111,21 +106,6 @@ impl SolanaChain {
         let draft = self.draft_with(&at.agent, hash).await?.ok_or(ChainError::PolicyChanged)?;
         let call = self.instructions.close_draft(at, to_pubkey(&draft.rent_refund), hash);
         self.execute_for_policy(operator, call, self.settings.commitment).await
-    }
-
-    /// The agent's draft, complete or not.
-    pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
-        Ok(self.draft_view(agent).await?.map(|view| decode::draft_on_chain(&view)))
-    }
-
-    async fn draft_with(&self, agent: &Pubkey, hash: [u8; 32]) -> Result<Option<DraftOnChain>, ChainError> {
-        Ok(self.draft_of(agent).await?.filter(|draft| draft.hash == hash))
-    }
-
-    async fn draft_view(&self, agent: &Pubkey) -> Result<Option<DraftView>, ChainError> {
-        let accounts = self.accounts(&[self.instructions.0.draft_address(agent)]).await?;
-        let account = accounts.into_iter().flatten().next();
-        Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
     }
 
     /// Writes a complete draft in place of an earlier one. `change_at`: sealing it is the change, which has to reach this commitment.
@@ -189,21 +169,6 @@ impl SolanaChain {
         }
     }
 
-    /// Who gets back what `payer` pays for.
-    pub fn rent_refund(&self, payer: Pubkey) -> Pubkey {
-        self.settings.rent_refund.as_ref().map_or(payer, to_pubkey)
-    }
-
-    /// Lamports that a longer list adds to the agent's rent. They go back to the account's rent payer, so we pay them only if
-    /// that is us: an admin may have created the account with its own wallet.
-    fn more_rent(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> Result<u64, ChainError> {
-        let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
-        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
-            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
-        }
-        Ok(more)
-    }
-
     /// Executes a call as the operator's policy authority.
     pub async fn execute_for_policy(
         &self,
@@ -219,6 +184,43 @@ impl SolanaChain {
             }
             other => other,
         })
+    }
+}
+
+impl SolanaChain {
+    /// The hash by which [`Self::propose_policy`] identifies this proposal on chain. Asks no node.
+    pub fn proposal_hash(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> [u8; 32] {
+        proposal(agent, policy).hash()
+    }
+
+    /// The agent's draft, complete or not.
+    pub async fn draft_of(&self, agent: &Pubkey) -> Result<Option<DraftOnChain>, ChainError> {
+        Ok(self.draft_view(agent).await?.map(|view| decode::draft_on_chain(&view)))
+    }
+
+    async fn draft_with(&self, agent: &Pubkey, hash: [u8; 32]) -> Result<Option<DraftOnChain>, ChainError> {
+        Ok(self.draft_of(agent).await?.filter(|draft| draft.hash == hash))
+    }
+
+    async fn draft_view(&self, agent: &Pubkey) -> Result<Option<DraftView>, ChainError> {
+        let accounts = self.accounts(&[self.instructions.0.draft_address(agent)]).await?;
+        let account = accounts.into_iter().flatten().next();
+        Ok(account.and_then(|account| decode::draft(&self.instructions.0.program, &account)))
+    }
+
+    /// Who gets back what `payer` pays for.
+    pub fn rent_refund(&self, payer: Pubkey) -> Pubkey {
+        self.settings.rent_refund.as_ref().map_or(payer, to_pubkey)
+    }
+
+    /// Lamports that a longer list adds to the agent's rent. They go back to the account's rent payer, so we pay them only if
+    /// that is us: an admin may have created the account with its own wallet.
+    fn more_rent(&self, agent: &AgentOnChain, policy: &SpendingPolicy) -> Result<u64, ChainError> {
+        let more = agent_rent(policy).saturating_sub(agent_rent(&agent.policy));
+        if more > 0 && !self.payers.is_ours(&agent.rent_refund) {
+            return Err(ChainError::RentOfAnother { agent: agent.address, rent_refund: agent.rent_refund });
+        }
+        Ok(more)
     }
 
     pub fn policy_accounts(

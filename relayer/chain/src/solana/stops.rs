@@ -3,14 +3,14 @@
 use crate::read::decode::to_pubkey;
 use crate::sign::instructions::Call;
 use crate::sign::signer::address;
-use crate::solana::SolanaChain;
+use crate::solana::Recorded;
 use crate::{ChainError, Confirmed, OperatorOnChain};
 use purser_model::Address;
 
 /// How often a pause or a halt is signed anew. Expiry takes half a minute.
 const STOP_EXPIRIES_MAX: u32 = 10;
 
-impl SolanaChain {
+impl Recorded<'_> {
     /// Pauses the agent at any policy version, and waits for the commitment. For this and for a halt, a policy authority without
     /// SOL is no obstacle: another of our keys pays. Both are signed anew when they expire before they land.
     pub async fn pause(&self, operator: &OperatorOnChain, agent: &Address) -> Result<Confirmed, ChainError> {

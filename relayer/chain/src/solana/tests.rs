@@ -113,7 +113,8 @@ impl SendRecorder for Broken {
 async fn what_cannot_be_recorded_is_not_sent_unless_it_stops_something() {
     for hangs in [false, true] {
         let chain = chain(vec![signer()]).expect("a chain");
-        chain.record_sends(Arc::new(Broken { hangs }));
+        let recorder = Broken { hangs };
+        let chain = chain.recorded(&recorder);
         let stop = chain.record("signature", 1, false, true).await;
         assert_eq!(stop, Ok(()), "hangs: {hangs}");
         let change = tokio::time::timeout(

@@ -118,7 +118,7 @@ impl Policies {
         }
         let chain = &self.inside.chains.get(operator.network)?.chain;
         crash_point!("apply.before");
-        let applied = chain.apply_draft(&current.operator, &current.agent, pending.hash).await;
+        let applied = chain.unrecorded().apply_draft(&current.operator, &current.agent, pending.hash).await;
         crash_point!("apply.after");
         match applied {
             Ok(confirmed) => {
@@ -179,7 +179,7 @@ impl Policies {
         pending: &PendingPolicy,
     ) -> Result<(), ServiceError> {
         let chain = &self.inside.chains.get(operator.network)?.chain;
-        match chain.drop_draft(&current.operator, &current.agent, pending.hash).await {
+        match chain.unrecorded().drop_draft(&current.operator, &current.agent, pending.hash).await {
             Ok(_) | Err(ChainError::PolicyChanged) => {}
             Err(error) => return Err(from_chain(operator.network, &error, true)),
         }

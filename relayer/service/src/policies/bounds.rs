@@ -4,7 +4,7 @@
 
 use super::{Policies, ReadAccount};
 use crate::ServiceError;
-use crate::audit_scope::note;
+use crate::audit_scope::AuditScope;
 use crate::error::{Forbidden, from_chain};
 use purser_chain::{AccountBounds, AgentOnChain, ChainError, Confirmed};
 use purser_model::{Address, BudgetId, Invalid, Limit, Operator, PolicyUpdate};
@@ -17,13 +17,14 @@ impl Policies {
         operator: &Operator,
         current: &ReadAccount,
         update: &PolicyUpdate,
+        scope: &AuditScope,
     ) -> Result<Option<Confirmed>, ServiceError> {
         let (bound, asked) = (current.agent.bounds(), self.asked_bounds(operator, current, update).await?);
         if asked == bound {
             return Ok(None);
         }
         let chain = &self.inside.chains.get(operator.network)?.chain;
-        let set = chain.set_bounds(&current.operator, &current.agent, &asked).await;
+        let set = chain.recorded(scope).set_bounds(&current.operator, &current.agent, &asked).await;
         let confirmed = set.map_err(|error| match error {
             ChainError::RentOfAnother { rent_refund, .. } => {
                 let field = if asked.budget == bound.budget { "max_30_day_spend" } else { "budget_id" };
@@ -35,7 +36,7 @@ impl Policies {
             }
             error => from_chain(operator.network, &error, false),
         })?;
-        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
+        scope.landed(&confirmed);
         Ok(Some(confirmed))
     }
 

@@ -3,7 +3,7 @@
 use super::{Omitted, Policies, PolicyComparison, PolicyView, ReadAccount};
 use crate::ServiceError;
 use crate::allowlist::resolve;
-use crate::audit_scope::{note, stops_only};
+use crate::audit_scope::AuditScope;
 use crate::error::{after_writing, from_chain};
 use crate::parts::finish;
 use crate::reads::read_agent;
@@ -42,17 +42,18 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         mut update: PolicyUpdate,
-        key_id: KeyId,
+        (key_id, scope): (KeyId, &AuditScope),
         (omitted, takes_turn): (Omitted, bool),
     ) -> Result<PolicyView, ServiceError> {
-        let (this, operator) = (self.clone(), operator.clone());
+        let (this, operator, scope) = (self.clone(), operator.clone(), scope.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
         let work = async move {
             // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
             if update.only_paused() == Some(true) {
-                return this.pause(&operator, id, &asking).await;
+                return this.pause(&operator, id, (&asking, &scope)).await;
             }
-            let refusal = stops_only().map(ServiceError::from).or_else(|| lacks_reason(&operator, &update));
+            let refusal =
+                scope.stops_only.map(ServiceError::from).or_else(|| lacks_reason(&operator, &update));
             if let Some(refusal) = refusal.clone().filter(|_| !update.pauses()) {
                 return Err(refusal);
             }
@@ -64,7 +65,8 @@ impl Policies {
             let turn = writer.try_lock().ok();
             let read = this.read(&operator, id).await?;
             let version = read.agent.policy_version;
-            let mut stopped = this.stop_first(&operator, &read.agent, id, &mut update, &asking).await?;
+            let mut stopped =
+                this.stop_first(&operator, &read.agent, id, &mut update, (&asking, &scope)).await?;
             let mut holds = update.pauses();
             let beside = async {
                 if let Some(refusal) = refusal {
@@ -92,7 +94,7 @@ impl Policies {
                     // Somebody may have lifted the pause meanwhile.
                     holds &= current.agent.policy.paused;
                     if let Some(again) =
-                        this.stop_first(&operator, &current.agent, id, &mut update, &asking).await?
+                        this.stop_first(&operator, &current.agent, id, &mut update, (&asking, &scope)).await?
                     {
                         (stopped, holds) = (Some(again), true);
                         current = this.read(&operator, id).await?;
@@ -103,7 +105,7 @@ impl Policies {
                     if lifts && current.agent.policy_version != version {
                         return Err(ServiceError::PolicyChanged);
                     }
-                    let bound = match this.bind(&operator, &current, &update).await {
+                    let bound = match this.bind(&operator, &current, &update, &scope).await {
                         Err(ServiceError::PolicyChanged) if tries_left > 0 => {
                             tries_left -= 1;
                             continue;
@@ -118,7 +120,7 @@ impl Policies {
                     } else if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
                         return Ok(stopped);
                     }
-                    match this.write(&operator, &current, asked, &asking).await {
+                    match this.write(&operator, &current, asked, (&asking, &scope)).await {
                         Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                         done => return done,
                     }
@@ -163,11 +165,11 @@ impl Policies {
         operator: &Operator,
         current: &ReadAccount,
         asked: SpendingPolicy,
-        asking: &Asking,
+        (asking, scope): (&Asking, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = current;
         if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
-            return self.propose(operator, current, asked, asking).await;
+            return self.propose(operator, current, asked, (asking, scope)).await;
         }
         let entries = asked.allowlist.len() as u64;
         if entries > agent.policy.allowlist.len() as u64 {
@@ -176,10 +178,10 @@ impl Policies {
         }
         let chain = &self.inside.chains.get(operator.network)?.chain;
         // Lifting a pause is bound to the version too, because by then it may be a different pause.
-        let written = chain.set_policy(on_chain, agent, &asked).await;
+        let written = chain.recorded(scope).set_policy(on_chain, agent, &asked).await;
         let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
-        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
-        self.note_asking(operator, account.id, &confirmed.signature, asking).await;
+        scope.landed(&confirmed);
+        self.note_asking(operator, account.id, &confirmed.signature, (asking, scope)).await;
         if agent.policy.paused && !asked.paused {
             self.inside.store.actions.delete_pauses(operator.id, account.id).await?;
         }
@@ -195,12 +197,12 @@ impl Policies {
         agent: &AgentOnChain,
         id: AccountId,
         update: &mut PolicyUpdate,
-        asking: &Asking,
+        (asking, scope): (&Asking, &AuditScope),
     ) -> Result<Option<PolicyView>, ServiceError> {
         if !update.pauses() || agent.policy.paused {
             return Ok(None);
         }
-        let paused = self.pause(operator, id, asking).await?;
+        let paused = self.pause(operator, id, (asking, scope)).await?;
         update.expected_version = update.expected_version.map(|version| version.saturating_add(1));
         Ok(Some(paused))
     }
@@ -209,14 +211,14 @@ impl Policies {
         &self,
         operator: &Operator,
         id: AccountId,
-        asking: &Asking,
+        (asking, scope): (&Asking, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
         let account = self.find(operator, id).await?;
         let what = Stopped::Paused(id);
-        let confirmed = self.stops.send(operator, what).await?;
-        note(|facts| facts.tx_signature = Some(confirmed.signature.clone()));
-        self.stops.note(operator, what, &confirmed).await;
-        self.note_asking(operator, id, &confirmed.signature, asking).await;
+        let confirmed = self.stops.send(operator, what, Some(scope)).await?;
+        scope.landed(&confirmed);
+        self.stops.note(operator, what, &confirmed, scope).await;
+        self.note_asking(operator, id, &confirmed.signature, (asking, scope)).await;
         self.inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
         self.in_force(operator, &account, confirmed).await
     }

@@ -19,6 +19,7 @@ use super::pauses_and_halts::PausesAndHalts;
 use super::reads::{read_agent, read_operator};
 use super::turns::OneAtATime;
 use crate::Inside;
+use crate::audit_scope::AuditScope;
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
 use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit};
 use purser_model::wire::{PolicyFields, WarningBody};
@@ -137,9 +138,9 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
-        key_id: KeyId,
+        by: (KeyId, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, key_id, (Omitted::TakeDefaults, true)).await
+        self.change(operator, id, update, by, (Omitted::TakeDefaults, true)).await
     }
 
     /// Changes the given fields and keeps the others. As [`Policies::put`]; PolicyChanged also when somebody else
@@ -149,9 +150,9 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
-        key_id: KeyId,
+        by: (KeyId, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, true)).await
+        self.change(operator, id, update, by, (Omitted::StayAsTheyAre, true)).await
     }
 
     /// As [`Policies::patch`], for one of many whose plan had the operator's turn.
@@ -160,9 +161,9 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         update: PolicyUpdate,
-        key_id: KeyId,
+        by: (KeyId, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, key_id, (Omitted::StayAsTheyAre, false)).await
+        self.change(operator, id, update, by, (Omitted::StayAsTheyAre, false)).await
     }
 
     async fn read(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {

@@ -1,6 +1,7 @@
 //! Pending policies: proposed, shown and dropped. The chain holds whether one is pending, and what it says.
 
 use super::{PendingView, Policies, PolicyView, ReadAccount};
+use crate::audit_scope::AuditScope;
 use crate::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
@@ -71,7 +72,7 @@ impl Policies {
         operator: &Operator,
         current: &ReadAccount,
         asked: SpendingPolicy,
-        asking: &Asking,
+        (asking, scope): (&Asking, &AuditScope),
     ) -> Result<PolicyView, ServiceError> {
         let ReadAccount { account, agent, operator: on_chain } = current;
         let chain = &self.inside.chains.get(operator.network)?.chain;
@@ -92,10 +93,10 @@ impl Policies {
             sealed_by: None,
         };
         self.inside.store.policies.insert_pending_policy(&pending, self.inside.quotas).await?;
-        self.note_asking(operator, account.id, &hex::encode(hash), asking).await;
+        self.note_asking(operator, account.id, &hex::encode(hash), (asking, scope)).await;
         if waiting.is_none() {
             crash_point!("propose.before");
-            let proposed = chain.propose_policy(on_chain, agent, &asked).await;
+            let proposed = chain.recorded(scope).propose_policy(on_chain, agent, &asked).await;
             crash_point!("propose.after");
             waiting = match &proposed {
                 // Another relayer may have just proposed the same.
@@ -144,8 +145,13 @@ impl Policies {
 
     /// Drops the pending policy. NotFound: the account, or nothing is pending. PolicyChanged: it came into force at
     /// this moment, or another proposal took its place.
-    pub async fn drop_pending(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
-        let (this, operator) = (self.clone(), operator.clone());
+    pub async fn drop_pending(
+        &self,
+        operator: &Operator,
+        id: AccountId,
+        scope: &AuditScope,
+    ) -> Result<PolicyView, ServiceError> {
+        let (this, operator, scope) = (self.clone(), operator.clone(), scope.clone());
         let work = async move {
             this.inside.read_limiter.take_change(operator.id).await?;
             let writer = this.writers.of(id);
@@ -154,7 +160,7 @@ impl Policies {
             let waiting = this.waiting(&operator, &current).await?;
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
             let chain = &this.inside.chains.get(operator.network)?.chain;
-            let dropped = chain.drop_draft(&current.operator, &current.agent, hash).await;
+            let dropped = chain.recorded(&scope).drop_draft(&current.operator, &current.agent, hash).await;
             dropped.map_err(|error| from_chain(operator.network, &error, false))?;
             if let Some(written) =
                 this.inside.store.policies.find_pending_policy(operator.id, id, hash).await?

@@ -2,7 +2,7 @@
 
 use super::Policies;
 use crate::ServiceError;
-use crate::audit_scope::action_id;
+use crate::audit_scope::AuditScope;
 use purser_model::wire::PolicyVersion;
 use purser_model::{AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest};
 
@@ -46,13 +46,13 @@ impl Policies {
         operator: &Operator,
         id: AccountId,
         done_by: &str,
-        asking: &Asking,
+        (asking, scope): (&Asking, &AuditScope),
     ) {
         let noted = self
             .inside
             .store
             .policies
-            .insert_policy_asking(operator.id, id, done_by, asking, action_id())
+            .insert_policy_asking(operator.id, id, done_by, asking, scope.action_id())
             .await;
         if let Err(error) = noted {
             tracing::warn!(account_id = %id, %error, "cannot record who asked for a policy");

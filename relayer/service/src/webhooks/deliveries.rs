@@ -1,6 +1,7 @@
 //! Shows the outcome of deliveries, and replays them.
 
 use super::Webhooks;
+use crate::audit_scope::AuditScope;
 use crate::error::{Resource, ServiceError};
 use crate::parts::finish;
 use purser_model::{
@@ -108,6 +109,7 @@ impl Webhooks {
         operator: &Operator,
         id: WebhookId,
         drawn: Option<Drawn>,
+        _: &AuditScope,
     ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
         let clock = &self.inside.clock;
@@ -127,6 +129,7 @@ impl Webhooks {
         operator: &Operator,
         id: WebhookId,
         asked: Replay,
+        _: &AuditScope,
     ) -> Result<u64, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;
         let (announced, webhooks) = (self.inside.store.events.clone(), self.inside.store.webhooks.clone());

@@ -9,7 +9,7 @@ pub use self::deliveries::{DeliveriesFilter, Replay};
 use super::error::{Resource, ServiceError};
 use super::events::Events;
 use crate::Inside;
-use crate::audit_scope::note_made;
+use crate::audit_scope::AuditScope;
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
     AccountId, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
@@ -67,6 +67,7 @@ impl Webhooks {
         operator: &Operator,
         asked: UpdateWebhook,
         drawn: Option<Drawn>,
+        scope: &AuditScope,
     ) -> Result<NewSecret, ServiceError> {
         let UpdateWebhook { url, events, account_ids, threshold, status } = asked;
         if status.is_some() {
@@ -100,7 +101,7 @@ impl Webhooks {
             updated_at: now,
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &clock.random());
-        note_made(webhook.id);
+        scope.makes(webhook.id);
         match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
             Err(StoreError::Full) => {
@@ -139,6 +140,7 @@ impl Webhooks {
         operator: &Operator,
         id: WebhookId,
         asked: UpdateWebhook,
+        _: &AuditScope,
     ) -> Result<Webhook, ServiceError> {
         let url = match &asked.url {
             Some(text) => Some(self.parse_url(operator, text).await?),
@@ -162,7 +164,12 @@ impl Webhooks {
     }
 
     /// Deletes a webhook with its deliveries. NotFound: unknown or another operator's.
-    pub async fn delete(&self, operator: &Operator, id: WebhookId) -> Result<(), ServiceError> {
+    pub async fn delete(
+        &self,
+        operator: &Operator,
+        id: WebhookId,
+        _: &AuditScope,
+    ) -> Result<(), ServiceError> {
         let deleted = self.inside.store.webhooks.delete_webhook(operator.id, id).await?;
         deleted.then_some(()).ok_or(ServiceError::NotFound(Resource::Webhook))
     }
@@ -174,6 +181,7 @@ impl Webhooks {
         operator: &Operator,
         id: WebhookId,
         drawn: Option<Drawn>,
+        _: &AuditScope,
     ) -> Result<NewSecret, ServiceError> {
         let clock = &self.inside.clock;
         let is_named = drawn.is_some();

@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::halts::HaltBody;
+use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::Json as Body;
 use crate::web::code::Code;
@@ -140,11 +141,12 @@ list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
 )]
 pub async fn create(
     State(accounts): State<Accounts>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Draw(drawn): Draw,
     Body(asked): Body<CreateAccount>,
 ) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
-    let created = accounts.create(operator, asked, drawn).await?;
+    let created = accounts.create(operator, asked, drawn, &scope).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 
@@ -198,11 +200,12 @@ pub async fn get(
 )]
 pub async fn patch(
     State(accounts): State<Accounts>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     Body(change): Body<AccountChange>,
 ) -> Result<Json<AccountResponse>, ApiError> {
-    Ok(Json(accounts.update(&operator, account_id, change).await?.into()))
+    Ok(Json(accounts.update(&operator, account_id, change, &scope).await?.into()))
 }
 
 /// Get an account's balance

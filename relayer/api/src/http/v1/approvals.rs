@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::{NoFields, Nothing};
 use crate::web::code::Code;
@@ -182,12 +183,13 @@ pub async fn get(
 )]
 pub async fn reject(
     State(approvals): State<Approvals>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(principal): AnyKey,
     Id(transfer_id): Id<TransferId>,
     NoFields: NoFields,
 ) -> Result<Json<ApprovalResponse>, ApiError> {
-    Ok(Json(shown(&approvals.end(&principal, transfer_id, ApprovalEnd::Rejected).await?)?))
+    Ok(Json(shown(&approvals.end(&principal, transfer_id, ApprovalEnd::Rejected, &scope).await?)?))
 }
 
 /// Withdraw a transfer that waits for approval
@@ -203,9 +205,10 @@ pub async fn reject(
 )]
 pub async fn withdraw(
     State(approvals): State<Approvals>,
+    OnRecord { scope, .. }: OnRecord,
     AnyKey(principal): AnyKey,
     Id(transfer_id): Id<TransferId>,
 ) -> Result<StatusCode, ApiError> {
-    approvals.end(&principal, transfer_id, ApprovalEnd::Withdrawn).await?;
+    approvals.end(&principal, transfer_id, ApprovalEnd::Withdrawn, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

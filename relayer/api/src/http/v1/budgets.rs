@@ -3,6 +3,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
+use crate::web::OnRecord;
 use crate::web::auth::OperatorOnly;
 use crate::web::body::Json as Body;
 use crate::web::code::Code;
@@ -67,11 +68,12 @@ pub async fn get(
 )]
 pub async fn patch(
     State(budgets): State<Budgets>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(id): Id<BudgetId>,
     Body(update): Body<UpdateBudget>,
 ) -> Result<Response, ApiError> {
-    let budget = budgets.update(&operator, id, update).await?;
+    let budget = budgets.update(&operator, id, update, &scope).await?;
     let status = if budget.waits() { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(budget)).into_response())
 }

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::http::openapi::events::WebhookTestEvent;
+use crate::web::OnRecord;
 use crate::web::auth::OperatorOnly;
 use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
@@ -187,11 +188,12 @@ pub async fn list(
 )]
 pub async fn replay(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
     Body(body): Body<ReplayBody>,
 ) -> Result<(StatusCode, Json<ReplayResponse>), ApiError> {
-    let replayed = webhooks.replay(&operator, webhook_id, body.try_into()?).await?;
+    let replayed = webhooks.replay(&operator, webhook_id, body.try_into()?, &scope).await?;
     Ok((StatusCode::ACCEPTED, Json(ReplayResponse { replayed })))
 }
 
@@ -207,9 +209,10 @@ pub async fn replay(
 )]
 pub async fn test(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
     Draw(drawn): Draw,
 ) -> Result<(StatusCode, Json<Box<RawValue>>), ApiError> {
-    Ok((StatusCode::ACCEPTED, Json(webhooks.test(&operator, webhook_id, drawn).await?.envelope())))
+    Ok((StatusCode::ACCEPTED, Json(webhooks.test(&operator, webhook_id, drawn, &scope).await?.envelope())))
 }

@@ -8,6 +8,7 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::code::Code;
 use crate::web::error::ApiError;
@@ -145,11 +146,12 @@ pub async fn list(
 )]
 pub async fn void(
     State(grants): State<Grants>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
 ) -> Result<StatusCode, ApiError> {
-    grants.void(&principal, account_id).await?;
+    grants.void(&principal, account_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -167,10 +169,11 @@ pub async fn void(
 )]
 pub async fn close(
     State(grants): State<Grants>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(principal): AnyKey,
     GrantOf(account_id, grant_id): GrantOf,
 ) -> Result<StatusCode, ApiError> {
-    grants.close(&principal, account_id, grant_id).await?;
+    grants.close(&principal, account_id, grant_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

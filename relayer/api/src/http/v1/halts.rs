@@ -3,6 +3,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::web::OnRecord;
 use crate::web::auth::OperatorOnly;
 use crate::web::body::{NoFields, Nothing};
 use crate::web::code::Code;
@@ -44,10 +45,11 @@ impl HaltBody {
 )]
 pub async fn create(
     State(halts): State<Halts>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     NoFields: NoFields,
 ) -> Result<Json<Halted>, ApiError> {
-    Ok(Json(halts.halt_all(&operator).await?))
+    Ok(Json(halts.halt_all(&operator, &scope).await?))
 }
 
 /// Halt one account
@@ -67,9 +69,10 @@ pub async fn create(
 )]
 pub async fn create_for_account(
     State(halts): State<Halts>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     NoFields: NoFields,
 ) -> Result<Json<Halted>, ApiError> {
-    Ok(Json(halts.halt_account(&operator, account_id).await?))
+    Ok(Json(halts.halt_account(&operator, account_id, &scope).await?))
 }

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
@@ -43,13 +44,14 @@ impl From<NewKey> for NewKeyResponse {
 )]
 pub async fn create(
     State(keys): State<Keys>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Id(account_id): Id<AccountId>,
     Draw(drawn): Draw,
     Body(asked): Body<CreateKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -66,12 +68,13 @@ pub async fn create(
 )]
 pub async fn create_operators(
     State(keys): State<Keys>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Draw(drawn): Draw,
     Body(asked): Body<CreateOperatorKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn).await?;
+    let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -132,11 +135,12 @@ pub async fn list_operators(
 )]
 pub async fn revoke(
     State(keys): State<Keys>,
+    OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Id(key_id): Id<KeyId>,
 ) -> Result<StatusCode, ApiError> {
-    keys.revoke(&caller, key_id).await?;
+    keys.revoke(&caller, key_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -150,7 +154,11 @@ pub async fn revoke(
     security(("operator_key" = []), ("agent_key" = [])),
     extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
 )]
-pub async fn revoke_own(State(keys): State<Keys>, AnyKey(caller): AnyKey) -> Result<StatusCode, ApiError> {
-    keys.revoke(&caller, caller.key_id()).await?;
+pub async fn revoke_own(
+    State(keys): State<Keys>,
+    OnRecord { scope, .. }: OnRecord,
+    AnyKey(caller): AnyKey,
+) -> Result<StatusCode, ApiError> {
+    keys.revoke(&caller, caller.key_id(), &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

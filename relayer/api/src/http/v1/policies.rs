@@ -6,6 +6,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::policy_read_only::{self, READ_ONLY, ReadOnly};
 use crate::http::openapi::headers::IfMatch;
+use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::JsonText;
 use crate::web::code::Code;
@@ -14,6 +15,7 @@ use crate::web::page::Id;
 use purser_model::wire::PolicyFields;
 use purser_model::wire::schema::{changed, written};
 use purser_model::{AccountId, Invalid, KeyId, Operator, PolicyUpdate};
+use purser_service::audit_scope::AuditScope;
 use purser_service::{Policies, PolicyView, ServiceError};
 
 /// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
@@ -76,7 +78,7 @@ async fn bound(
 /// The change as it is to be made. A pause is bound to no version: it comes first where the rest is refused here.
 async fn checked_update(
     policies: &Policies,
-    (operator, id, key_id): (&Operator, AccountId, KeyId),
+    (operator, id, by): (&Operator, AccountId, (KeyId, &AuditScope)),
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<PolicyUpdate, ApiError> {
@@ -87,7 +89,7 @@ async fn checked_update(
     let pause = update.pauses().then(|| update.pause_alone());
     match (bound(policies, (operator, id), headers, (update, read_only)).await, pause) {
         (Err(ApiError::Service(error)), Some(pause)) => {
-            policies.patch(operator, id, pause, key_id).await?;
+            policies.patch(operator, id, pause, by).await?;
             Err(ServiceError::PauseHolds(Box::new(error)).into())
         }
         (bound, _) => bound,
@@ -158,15 +160,16 @@ const CHANGE_ERRORS: [Code; 6] = [
 )]
 pub async fn put(
     State(policies): State<Policies>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     AnyKey(asker): AnyKey,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    let asked = (&operator, account_id, asker.key_id());
-    let update = checked_update(&policies, asked, &headers, &body).await?;
-    Ok(answer(policies.put(&operator, account_id, update, asker.key_id()).await?))
+    let by = (asker.key_id(), &scope);
+    let update = checked_update(&policies, (&operator, account_id, by), &headers, &body).await?;
+    Ok(answer(policies.put(&operator, account_id, update, by).await?))
 }
 
 /// Change fields of an account's policy
@@ -186,15 +189,16 @@ pub async fn put(
 )]
 pub async fn patch(
     State(policies): State<Policies>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     AnyKey(asker): AnyKey,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
-    let asked = (&operator, account_id, asker.key_id());
-    let update = checked_update(&policies, asked, &headers, &body).await?;
-    Ok(answer(policies.patch(&operator, account_id, update, asker.key_id()).await?))
+    let by = (asker.key_id(), &scope);
+    let update = checked_update(&policies, (&operator, account_id, by), &headers, &body).await?;
+    Ok(answer(policies.patch(&operator, account_id, update, by).await?))
 }
 
 /// Drop the policy that waits
@@ -210,8 +214,9 @@ pub async fn patch(
 )]
 pub async fn drop_pending(
     State(policies): State<Policies>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
 ) -> Result<Response, ApiError> {
-    Ok(answer(policies.drop_pending(&operator, account_id).await?))
+    Ok(answer(policies.drop_pending(&operator, account_id, &scope).await?))
 }

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::web::OnRecord;
 use crate::web::auth::OperatorOnly;
 use crate::web::body::Json as Body;
 use crate::web::code::Code;
@@ -100,11 +101,12 @@ impl From<NewSecret> for NewSecretResponse {
 )]
 pub async fn create(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Draw(drawn): Draw,
     Body(asked): Body<UpdateWebhook>,
 ) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
-    let created = webhooks.create(&operator, asked, drawn).await?;
+    let created = webhooks.create(&operator, asked, drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -154,11 +156,12 @@ pub async fn get(
 )]
 pub async fn patch(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
     Body(asked): Body<UpdateWebhook>,
 ) -> Result<Json<WebhookResponse>, ApiError> {
-    Ok(Json(webhooks.update(&operator, webhook_id, asked).await?.into()))
+    Ok(Json(webhooks.update(&operator, webhook_id, asked, &scope).await?.into()))
 }
 
 /// Forget a webhook
@@ -171,10 +174,11 @@ pub async fn patch(
 )]
 pub async fn remove(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
 ) -> Result<StatusCode, ApiError> {
-    webhooks.delete(&operator, webhook_id).await?;
+    webhooks.delete(&operator, webhook_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -190,10 +194,11 @@ pub async fn remove(
 )]
 pub async fn rotate_secret(
     State(webhooks): State<Webhooks>,
+    OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
     Draw(drawn): Draw,
 ) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
-    let rotated = webhooks.rotate_secret(&operator, webhook_id, drawn).await?;
+    let rotated = webhooks.rotate_secret(&operator, webhook_id, drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::OK, rotated.into()))
 }
