@@ -15,7 +15,7 @@ use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use purser_core::Chain as _;
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
-use purser_store::StoreError;
+use purser_store::{Due, StoreError};
 
 /// How long one counts against its operator's number.
 const DAY: Duration = Duration::from_secs(86_400);
@@ -152,7 +152,7 @@ impl CoSignatures {
     /// Whether it cannot land any more. Reads after that show whether it did.
     async fn has_passed(&self, network: Network, row: &CoSignature) -> Result<bool, ServiceError> {
         let chain = &self.inside.chains.get(network)?.chain;
-        let age = row.created_at.until(self.inside.clock.now()).min(OLD);
+        let age = Due::since(self.inside.clock.now()).age(row.created_at, OLD);
         let signed_before = Instant::now().checked_sub(age).unwrap_or_else(Instant::now);
         let passed = chain.has_passed(row.co_signed.signed.last_valid_block_height, signed_before).await;
         passed.map_err(|fault| from_fault(&fault))

@@ -4,6 +4,7 @@ use futures::FutureExt;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::due::Due;
 use super::events::announce;
 use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql};
 use super::row::{Record, Row, row};
@@ -177,12 +178,12 @@ impl Actions {
         .await
     }
 
-    /// For a worker: up to `rows_max` open actions on this network that sent nothing since `sent_before`, the oldest first. Not those of
-    /// pauses and halts that landed: see `list_stops`.
+    /// For a worker: up to `rows_max` open actions on this network whose last transaction is `due`, the oldest first. Not those of pauses
+    /// and halts that landed: see `list_stops`.
     pub async fn list_open_actions(
         &self,
         network: Network,
-        sent_before: Timestamp,
+        due: Due,
         rows_max: u32,
     ) -> Result<Vec<(OperatorId, ActionId)>, StoreError> {
         sql! {
@@ -190,9 +191,9 @@ impl Actions {
              JOIN operators ON operators.operator_id = sent.operator_id
              WHERE sent.action_id IS NOT NULL AND operators.network = {network}
              GROUP BY sent.operator_id, sent.action_id
-             HAVING MAX(sent.sent_at) < {sent_before} AND COUNT(sent.stop) = 0
+             HAVING {is_due} AND COUNT(sent.stop) = 0
              ORDER BY sent.action_id LIMIT {rows_max}",
-            network, sent_before, rows_max
+            network, is_due = due.has_come("MAX(sent.sent_at)"), rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -28,6 +28,16 @@ impl Due {
         Self::within(now, now.until(expires_at))
     }
 
+    /// Of times at which something was done.
+    pub fn since(now: Timestamp) -> Self {
+        Self::within(now, Duration::ZERO)
+    }
+
+    /// How long ago something was done, at most `longest`; so long, too, if only a clock that was ahead can have written that.
+    pub fn age(self, at: Timestamp, longest: Duration) -> Duration {
+        if at > self.latest { longest } else { at.until(self.now).min(longest) }
+    }
+
     pub fn has(self, at: Timestamp) -> bool {
         at <= self.now || at > self.latest
     }

@@ -205,6 +205,25 @@ async fn one_at_a_time_is_given_out_three_in_all_and_then_the_approver_pays() {
 }
 
 #[tokio::test]
+async fn what_was_given_out_by_a_clock_that_was_ahead_is_given_out_anew_once_it_has_expired() {
+    let clock = HostClock::new();
+    clock.is_ahead(1_800);
+    let scene = Scene::poor(&AppSettings { host_clock: Some(clock.clone()), ..settings() }).await;
+    let asked = scene.asks("a").await.has_status(202);
+    let first = scene.bytes(&asked).await;
+    clock.is_ahead(0);
+    let mut last = first.clone();
+    until("another, once that has expired", async || {
+        last = scene.bytes(&asked).await;
+        last != first
+    })
+    .await;
+    assert!(is_paid(&last));
+    assert!(scene.signs_bytes(&last).await["result"].is_string());
+    scene.becomes(&asked, "used").await;
+}
+
+#[tokio::test]
 async fn second_approver_within_a_minute_pays_if_it_can_and_else_is_paid_for_after_that() {
     let scene = Scene::poor(&settings()).await;
     let asked = scene.asks("a").await.has_status(202);

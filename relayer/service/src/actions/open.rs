@@ -7,6 +7,7 @@ use crate::error::from_chain;
 use crate::{Inside, ServiceError};
 use purser_chain::SentEnd;
 use purser_model::{ActionId, ActionOutcome, Network, OperatorId, SentTransaction, Timestamp};
+use purser_store::Due;
 
 /// The process that sent a younger transaction may still follow it.
 const FOLLOWED_FOR: Duration = Duration::from_secs(180);
@@ -17,16 +18,17 @@ const ACTIONS_MAX: u32 = 100;
 
 /// One pass over the open actions of every process. Those of a network that does not answer are left for the next pass.
 pub(super) async fn look(inside: &Inside) -> Result<(), ServiceError> {
-    let sent_before = inside.clock.now().before(FOLLOWED_FOR);
+    let now = inside.clock.now();
+    let due = Due { now: now.before(FOLLOWED_FOR), ..Due::since(now) };
     let mut looked = Ok(());
     for network in inside.chains.networks() {
-        looked = looked.and(look_on(inside, network, sent_before).await);
+        looked = looked.and(look_on(inside, network, due).await);
     }
     looked
 }
 
-async fn look_on(inside: &Inside, network: Network, sent_before: Timestamp) -> Result<(), ServiceError> {
-    for open in inside.store.actions.list_open_actions(network, sent_before, ACTIONS_MAX).await? {
+async fn look_on(inside: &Inside, network: Network, due: Due) -> Result<(), ServiceError> {
+    for open in inside.store.actions.list_open_actions(network, due, ACTIONS_MAX).await? {
         look_at(inside, network, open).await?;
     }
     Ok(())
@@ -41,7 +43,7 @@ async fn look_at(
     let sent = actions.list_action_transactions(action_id).await?;
     let Some(newest) = sent.iter().map(|sent| sent.sent_at).max() else { return Ok(()) };
     let chain = &inside.chains.get(network)?.chain;
-    let ends = chain.ends_of(&sent, newest.until(now)).await;
+    let ends = chain.ends_of(&sent, Due::since(now).age(newest, REMEMBERED_FOR)).await;
     let ends = ends.map_err(|error| from_chain(network, &error, true))?;
     let Some((outcome, signature)) = outcome_of(&sent, &ends, now) else { return Ok(()) };
     let looked_up: Vec<String> = sent.iter().map(|sent| sent.signature.clone()).collect();
@@ -66,7 +68,7 @@ fn outcome_of<'a>(
         return Some((ActionOutcome::Done, Some(&change.signature)));
     }
     let may_be_forgotten = |(sent, end): (&SentTransaction, &SentEnd)| {
-        *end == SentEnd::Expired && sent.sent_at.after(REMEMBERED_FOR) < now
+        *end == SentEnd::Expired && Due::since(now).age(sent.sent_at, REMEMBERED_FOR) == REMEMBERED_FOR
     };
     let is_unknown = each().any(may_be_forgotten);
     Some((if is_unknown { ActionOutcome::Unknown } else { ActionOutcome::Unchanged }, None))

@@ -10,6 +10,7 @@ use super::{ACTIONS_MAX, Relayer};
 use purser_chain::SentEnd;
 use purser_model::{Action, Network, OperatorId, PlainKey, SentTransaction, Timestamp};
 use purser_service::{ServiceError, SystemClock};
+use purser_store::Due;
 
 impl Relayer {
     async fn recorded(&self) -> Vec<Value> {
@@ -127,7 +128,9 @@ async fn interrupted_action_ends_as_the_chain_shows_its_transactions() {
     let open = scene.begins(&[("open", false)], 3).await;
     let silent = scene.begins(&[], 4).await;
     let young = scene.begins(&[("young", false)], 590).await;
-    let all = [&done, &failed, &expired, &open, &silent, &young];
+    // By a clock that was an hour ahead.
+    let ahead = scene.begins(&[("ahead", false)], 4_200).await;
+    let all = [&done, &failed, &expired, &open, &silent, &young, &ahead];
     for action in all {
         assert_eq!(scene.said(action).await, (json!("unknown"), Value::Null));
     }
@@ -139,6 +142,7 @@ async fn interrupted_action_ends_as_the_chain_shows_its_transactions() {
         ("expired", SentEnd::Expired),
         ("open", SentEnd::Open),
         ("young", SentEnd::Landed),
+        ("ahead", SentEnd::Landed),
     ];
     scene.looks(&ends).await;
     let unchanged = (json!("unchanged"), Value::Null);
@@ -149,6 +153,7 @@ async fn interrupted_action_ends_as_the_chain_shows_its_transactions() {
     assert_eq!(scene.said(&open).await, unknown, "it may still land");
     assert_eq!(scene.said(&silent).await, unknown, "the chain has nothing of it");
     assert_eq!(scene.said(&young).await, unknown, "its process may be at it");
+    assert_eq!(scene.said(&ahead).await, (json!("done"), json!("ahead")));
     // Another pass finds what was open then, and announces nothing twice.
     scene.looks(&[("open", SentEnd::Landed)]).await;
     assert_eq!(scene.said(&open).await, (json!("done"), json!("open")));
@@ -157,7 +162,7 @@ async fn interrupted_action_ends_as_the_chain_shows_its_transactions() {
         announced.push(scene.announced(action).await);
     }
     let [done, unchanged] = ["done", "unchanged"].map(|outcome| vec![json!(outcome)]);
-    assert_eq!(announced, [done.clone(), unchanged.clone(), unchanged, done, vec![], vec![]]);
+    assert_eq!(announced, [done.clone(), unchanged.clone(), unchanged, done.clone(), vec![], vec![], done]);
 }
 
 #[tokio::test]
@@ -181,7 +186,9 @@ async fn change_has_its_transaction_on_record_until_it_is_known_how_it_ended() {
         let actions = &relayer.store.actions;
         let later = SystemClock::SYSTEM.now().after(Duration::from_secs(1));
         let mut open = Vec::new();
-        for (_, action) in actions.list_open_actions(Network::Test, later, 10).await.expect("read") {
+        for (_, action) in
+            actions.list_open_actions(Network::Test, Due::since(later), 10).await.expect("read")
+        {
             let sent = actions.list_action_transactions(action).await.expect("read");
             open.extend(sent.into_iter().map(|sent| (action.to_string(), sent.signature)));
         }
