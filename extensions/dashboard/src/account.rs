@@ -7,13 +7,12 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
-    AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, Cursor, EntryKind,
-    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageLimit, PageRequest, PolicyReason,
-    PolicyUpdate, Rule, Tags, entries,
+    AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, EntryKind,
+    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageRequest, PolicyReason, PolicyUpdate,
+    Rule, Tags, entries,
 };
 use purser_service::{
     AccountView, EntryView, Limits, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
-    keys_filter,
 };
 
 use super::attention::who_halted;
@@ -21,7 +20,7 @@ use super::chart::Chart;
 use super::form::Form;
 use super::history::named;
 use super::names::Names;
-use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, Tab, first_page, page, see};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, Tab, page, see};
 use super::policy::{FieldChange, PAYEES, after_change, compared, rows, version_of, waits_in_words};
 use super::qr::QrCode;
 use super::session::Signed;
@@ -125,10 +124,8 @@ pub async fn show_keys(
     PageId(id): PageId<AccountId>,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let bound = keys_filter(signed.operator.id, KeyHolder::Agent(id));
-    let keys_after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let shows = Shows::tab(Tab::Keys, notice(&asked, [("revoked", "The key was revoked.")]));
-    answer(&services, &signed, id, Shows { keys_after, ..shows }).await
+    answer(&services, &signed, id, Shows { keys: asked.page(KEYS), ..shows }).await
 }
 
 pub async fn show_settings(
@@ -151,14 +148,14 @@ fn notice<const N: usize>(asked: &QueryParams, notices: [(&str, &str); N]) -> Op
 struct Shows {
     tab: Tab,
     notice: Option<String>,
-    keys_after: Option<Cursor>,
+    keys: PageRequest,
     form: Form,
     complaint: Option<Complaint>,
 }
 
 impl Shows {
     fn tab(tab: Tab, notice: Option<String>) -> Self {
-        Self { tab, notice, keys_after: None, form: Form::default(), complaint: None }
+        Self { tab, notice, keys: PageRequest::first(KEYS), form: Form::default(), complaint: None }
     }
 
     /// A form that was refused, on its tab.
@@ -171,9 +168,8 @@ async fn listed_keys(
     services: &Services,
     signed: &Signed,
     id: AccountId,
-    after: Option<Cursor>,
+    wanted: PageRequest,
 ) -> Result<Page<ApiKey>, PageError> {
-    let wanted = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after };
     Ok(services.keys.list(&signed.operator, KeyHolder::Agent(id), wanted).await?)
 }
 
@@ -187,7 +183,7 @@ async fn newest_entries(
     id: AccountId,
 ) -> Result<Vec<EntryView>, PageError> {
     let all = HistoryFilter::default();
-    Ok(services.history.list(&signed.principal, id, all, first_page(ENTRIES)?).await?.items)
+    Ok(services.history.list(&signed.principal, id, all, PageRequest::first(ENTRIES)).await?.items)
 }
 
 async fn answer(
@@ -197,11 +193,11 @@ async fn answer(
     shows: Shows,
 ) -> Result<Response, PageError> {
     let (operator, principal) = (&signed.operator, &signed.principal);
-    let Shows { tab, notice, keys_after, form, complaint } = shows;
+    let Shows { tab, notice, keys: wanted, form, complaint } = shows;
     let is_overview = tab == Tab::Overview;
     let keys = async {
         match tab {
-            Tab::Keys => listed_keys(services, signed, id, keys_after.clone()).await,
+            Tab::Keys => listed_keys(services, signed, id, wanted.clone()).await,
             Tab::Overview | Tab::History | Tab::Settings => Ok(Page { items: Vec::new(), next: None }),
         }
     };
@@ -223,7 +219,7 @@ async fn answer(
     let (view, limits, policy) = match on_chain {
         Err(ServiceError::ChainUnavailable { .. }) => {
             let (keys, entries) = tokio::try_join!(
-                listed_keys(services, signed, id, keys_after),
+                listed_keys(services, signed, id, wanted),
                 newest_entries(services, signed, id),
             )?;
             let away = AccountAwayPage {

@@ -9,13 +9,12 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, OnRecord};
 use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Cursor, Operator, PageLimit,
-    PageRequest,
+    AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Operator, PageRequest,
 };
-use purser_service::{AccountView, ServiceError, Services, accounts_filter};
+use purser_service::{AccountView, ServiceError, Services};
 
 use super::form::Form;
-use super::page::{Complaint, Frame, PageError, QueryParams, Section, first_page, page, see};
+use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
 use super::spending::{by_account, refused_today};
@@ -97,7 +96,7 @@ pub async fn search(
     filter: AccountFilter,
     wanted: &str,
 ) -> Result<Vec<AccountId>, ServiceError> {
-    let listed = services.accounts.list(operator, filter, first_page(TOGETHER)?).await?;
+    let listed = services.accounts.list(operator, filter, PageRequest::first(TOGETHER)).await?;
     let wanted = wanted.to_lowercase();
     Ok(listed.items.iter().filter(|view| holds(view, &wanted)).map(|view| view.account.id).collect())
 }
@@ -121,9 +120,7 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
     let status = asked.read("status")?;
-    let filter = accounts_filter(operator.id, status);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, TOGETHER, TOGETHER)?, after };
+    let request = asked.page(TOGETHER);
     let listed = services.accounts.list(operator, status, request).await?;
     let mut accounts = listed.items;
     if let Some(wanted) = asked.given("search").map(str::to_lowercase) {

@@ -7,9 +7,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use purser_api::web::{FileFormat, actions_as_file};
-use purser_model::{
-    ActionFilter, ActionOutcome, ActionWord, Cursor, Invalid, ListedAction, Page, PageLimit, PageRequest,
-};
+use purser_model::{ActionFilter, ActionOutcome, ActionWord, Invalid, ListedAction, Page};
 use purser_service::{ExplorerUrl, Services};
 
 use super::days::{Day, by_day};
@@ -76,9 +74,7 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let (object_id, unclear) = object(&services, &signed, &asked).await?;
     let filter = filter(&asked, object_id.clone())?;
-    let bound = filter.text(signed.operator.id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
+    let request = asked.page(LIMIT);
     let listed = match &unclear {
         Some(_) => Page { items: Vec::new(), next: None },
         None => services.actions.list(&signed.operator, &filter, request).await?,

@@ -6,10 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::OnRecord;
-use purser_model::{
-    ApprovalEnd, ApprovalFilter, ApprovalState, Cursor, Page, PageLimit, PageRequest, TransferId,
-    TransferState,
-};
+use purser_model::{ApprovalEnd, ApprovalFilter, ApprovalState, Page, TransferId, TransferState};
 use purser_service::{ApprovalView, Services, TransferView};
 
 use super::names::Names;
@@ -51,9 +48,7 @@ pub async fn show(
         Some(_) => asked.read("state")?,
     };
     let filter = ApprovalFilter { account, state };
-    let bound = filter.text(signed.operator.id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
+    let request = asked.page(LIMIT);
     let approvals = match &unclear {
         Some(_) => Page { items: Vec::new(), next: None },
         None => services.approvals.list(&signed.principal, filter, request).await?,

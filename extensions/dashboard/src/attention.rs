@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use purser_model::{
     AccountStatus, ActionFilter, ActionId, ActionOutcome, Address, ApprovalFilter, ApprovalState, HaltScope,
-    Limit, ListedAction, OpenDefence, Timestamp, UsdcAmount, Webhook, WebhookStatus, has_no_limit, usdc_text,
+    Limit, ListedAction, OpenDefence, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus,
+    has_no_limit, usdc_text,
 };
 use purser_service::{
     APPROVAL_OLD, AccountView, BudgetView, Condition, Part, Report, SeenBudget, ServiceError, Services,
     Severity, is_near,
 };
 
-use super::page::first_page;
 use super::session::Signed;
 use super::text::moment_text;
 
@@ -201,7 +201,7 @@ pub async fn attention(
     all_are_halted: bool,
 ) -> Result<Vec<Attention>, ServiceError> {
     let operator = &signed.operator;
-    let webhooks = services.webhooks.list(operator, first_page(LOOKED_AT)?).await?.items;
+    let webhooks = services.webhooks.list(operator, PageRequest::first(LOOKED_AT)).await?.items;
     let undelivered = services.webhooks.undelivered(operator).await?;
     let concerns = |part: &&Part| part.network.is_none_or(|network| network == operator.network);
     let mut found = Vec::new();
@@ -295,7 +295,7 @@ async fn of_budgets(
     signed: &Signed,
     accounts: &[AccountView],
 ) -> Result<Vec<Attention>, ServiceError> {
-    let listed = services.budgets.list(&signed.operator, first_page(LOOKED_AT)?).await;
+    let listed = services.budgets.list(&signed.operator, PageRequest::first(LOOKED_AT)).await;
     let (budgets, is_now) = match listed {
         Ok(page) => (page.items.into_iter().map(|view| (view, String::new())).collect(), true),
         Err(_) => {
@@ -326,7 +326,7 @@ async fn of_budgets(
 /// One line for all the payments about which a person is asked.
 async fn asked(services: &Services, signed: &Signed) -> Result<Option<Attention>, ServiceError> {
     let filter = ApprovalFilter { account: None, state: Some(ApprovalState::Pending) };
-    let waiting = services.approvals.list(&signed.principal, filter, first_page(APPROVALS)?).await?;
+    let waiting = services.approvals.list(&signed.principal, filter, PageRequest::first(APPROVALS)).await?;
     let ends = waiting.items.iter().filter_map(|view| view.transfer.approval.requested());
     let Some(first) = ends.map(|requested| requested.expires_at).min() else { return Ok(None) };
     let since = waiting.items.iter().map(|view| view.transfer.created_at).min();
@@ -369,7 +369,7 @@ async fn cut(services: &Services, signed: &Signed) -> Result<Option<Attention>, 
         until: Some(now.before(BULK_CHANGE_TAKES)),
         ..ActionFilter::default()
     };
-    let changes = services.actions.list(&signed.operator, &filter, first_page(BULK_CHANGES)?).await?;
+    let changes = services.actions.list(&signed.operator, &filter, PageRequest::first(BULK_CHANGES)).await?;
     let of = |listed: &&ListedAction| listed.action.outcome == ActionOutcome::Unknown;
     let Some(ListedAction { action, .. }) = changes.items.iter().find(of) else { return Ok(None) };
     let what = "A change of many accounts ended on the way: the versions of their policies say how far it came. It began at";
@@ -417,7 +417,7 @@ pub async fn who_halted(
 ) -> Result<Option<String>, ServiceError> {
     let Some(id) = action else { return Ok(None) };
     let filter = ActionFilter { id: Some(id), ..ActionFilter::default() };
-    let found = services.actions.list(&signed.operator, &filter, first_page(1)?).await?;
+    let found = services.actions.list(&signed.operator, &filter, PageRequest::first(1)).await?;
     let asked = found.items.into_iter().next();
     Ok(asked.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
 }

@@ -9,18 +9,15 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::schema::Usdc;
 use purser_model::{
-    BudgetId, Cursor, Invalid, Limit, Page, PageLimit, PageRequest, RequestFingerprint, Timestamp,
-    UpdateBudget, UsdcAmount,
+    BudgetId, Invalid, Limit, Page, PageRequest, RequestFingerprint, Timestamp, UpdateBudget, UsdcAmount,
 };
 use purser_service::audit_scope::AuditScope;
-use purser_service::{
-    AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services, budgets_filter,
-};
+use purser_service::{AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services};
 
 use super::accounts::TOGETHER;
 use super::form::Form;
 use super::known_budgets::month_text;
-use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, first_page, page, see};
+use super::page::{Complaint, Frame, PageError, PageId, QueryParams, Section, page, see};
 use super::policy::{FieldChange, limit_of_form, sentences, waits_in_words};
 use super::session::Signed;
 use super::text::{filters, limit_text, percent, typed_text};
@@ -45,10 +42,8 @@ pub async fn show(
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let bound = budgets_filter(signed.operator.id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let is_first = request.after.is_none();
+    let request = asked.page(LIMIT);
+    let is_first = request.cursor.is_none();
     let (budgets, seen_at) = match services.budgets.list(&signed.operator, request).await {
         Ok(budgets) => (budgets, None),
         Err(error @ ServiceError::ChainUnavailable { .. }) if is_first => {
@@ -179,7 +174,8 @@ async fn answer(
     comparison: Option<ComparedCaps>,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
-    let mut accounts = services.accounts.list(&signed.operator, None, first_page(TOGETHER)?).await?.items;
+    let mut accounts =
+        services.accounts.list(&signed.operator, None, PageRequest::first(TOGETHER)).await?.items;
     let unknown = accounts.iter().filter(|view| view.policy.is_none()).count();
     let named = |view: &AccountView| view.budget.or_else(|| view.seen.as_ref().and_then(|seen| seen.budget));
     accounts.retain(|view| named(view) == Some(budget.budget_id));

@@ -7,9 +7,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use purser_api::web::{FileFormat, all_entries_as_file, entries_as_file};
-use purser_model::{
-    AccountId, Cursor, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageLimit, PageRequest,
-};
+use purser_model::{AccountId, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageRequest};
 use purser_service::{AccountView, EntryView, Services};
 
 use super::names::{Names, Shown};
@@ -56,22 +54,18 @@ pub async fn show(
     let filter = filter(&asked)?;
     let view = services.accounts.known(&signed.operator, id).await?;
     let path = format!("/dashboard/accounts/{id}/history");
-    let bound = filter.text(signed.operator.id, id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
     let searched = asked.given("search").map(str::to_owned);
     let rows = if searched.is_some() { SEARCHED_TOGETHER } else { LIMIT };
-    let limit = PageLimit::parse(None, rows, rows)?;
-    let lists = async |after| {
-        let request = PageRequest { limit, after };
+    let lists = async |request| {
         Ok::<_, PageError>(services.history.list(&signed.principal, id, filter, request).await?)
     };
-    let mut listed = lists(after).await?;
+    let mut listed = lists(asked.page(rows)).await?;
     if let Some(wanted) = searched.as_ref().map(|text| text.to_lowercase()) {
         let mut read = listed.items.len();
         listed.items.retain(|view| holds(view, &wanted));
         // A page may be longer than others: nothing that was found is left out.
         while listed.items.len() < LIMIT as usize && read < SEARCHED && listed.next.is_some() {
-            let older = lists(listed.next).await?;
+            let older = lists(PageRequest { limit: rows, cursor: listed.next }).await?;
             read += older.items.len();
             listed.items.extend(older.items.into_iter().filter(|view| holds(view, &wanted)));
             listed.next = older.next;

@@ -9,12 +9,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::OnRecord;
-use purser_model::{AccountId, AccountStatus, Limit, Timestamp, UsdcAmount};
+use purser_model::{AccountId, AccountStatus, Limit, PageRequest, Timestamp, UsdcAmount};
 use purser_service::{AccountView, Services};
 
 use super::attention::{Attention, HaltOfAll, LOOKED_AT, all_clear, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};
-use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page, see};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
 use super::session::Signed;
 use super::spending::{RefusedToday, Stack, by_account, refused_since_yesterday, refused_today};
 use super::system::System;
@@ -118,7 +118,7 @@ pub async fn show(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
-    let listed = services.accounts.list(operator, None, first_page(LOOKED_AT)?).await?;
+    let listed = services.accounts.list(operator, None, PageRequest::first(LOOKED_AT)).await?;
     let accounts = listed.items;
     let report = services.health.report().await;
     let halt = halt_of_all(&services, &signed, &accounts).await?;

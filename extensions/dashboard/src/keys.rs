@@ -8,10 +8,9 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
-    AccountName, ApiKey, CreateKey, Cursor, Invalid, KeyHolder, KeyId, PageLimit, PageRequest, Scope, Scopes,
-    SessionId, Timestamp,
+    AccountName, ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Scope, Scopes, SessionId, Timestamp,
 };
-use purser_service::{NewKey, PasskeyView, Resource, ServiceError, Services, SessionView, keys_filter};
+use purser_service::{NewKey, PasskeyView, Resource, ServiceError, Services, SessionView};
 
 use super::form::Form;
 use super::names::{Names, Shown};
@@ -118,9 +117,7 @@ async fn answer(
     form: Form,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
-    let bound = keys_filter(signed.operator.id, KeyHolder::Operator);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, KEYS, KEYS)?, after };
+    let request = asked.page(KEYS);
     let listed = services.keys.list(&signed.operator, KeyHolder::Operator, request).await?;
     let mut shown = Shown::default();
     listed.items.iter().filter_map(|key| key.made_by).for_each(|maker| shown.key(maker));

@@ -1,9 +1,8 @@
 //! Budgets, where an account names one.
 
-use purser_model::{BudgetId, Limit, Operator, UsdcAmount};
+use purser_model::{BudgetId, Limit, Operator, PageRequest, UsdcAmount};
 use purser_service::{BudgetView, Services};
 
-use super::page::first_page;
 use super::text::limit_text;
 
 /// Up to how many budgets are offered where an account is to name one.
@@ -16,8 +15,7 @@ pub struct KnownBudgets(Vec<BudgetView>);
 impl KnownBudgets {
     /// None where the chain does not answer: a page comes all the same, and names a budget by its id.
     pub async fn of(services: &Services, operator: &Operator) -> Self {
-        let Ok(request) = first_page(OFFERED) else { return Self::default() };
-        let listed = services.budgets.list(operator, request).await;
+        let listed = services.budgets.list(operator, PageRequest::first(OFFERED)).await;
         Self(listed.map(|page| page.items).unwrap_or_default())
     }
 

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use purser_api::web::many::{Changed, Compared, change, compare};
 use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
 use purser_model::{
-    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, Invalid, PolicyUpdate, Rule, Selection,
-    Tag, Timestamp,
+    AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, Invalid, PageRequest, PolicyUpdate, Rule,
+    Selection, Tag, Timestamp,
 };
 use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use super::accounts::search;
 use super::form::Form;
 use super::known_budgets::{KnownBudgets, month_text};
 use super::once::{FormWork, work};
-use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, first_page, page};
+use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page};
 use super::policy::{
     compared, entry_of_line, flags, is_for_admin, limit_of_field, line_of_entry, sentences, typed,
     waits_in_words,
@@ -335,7 +335,7 @@ async fn find_entered(services: &Services, signed: &Signed) -> Result<Form, Page
             key_id: Some(signed.principal.key_id()),
             ..ActionFilter::default()
         };
-        let listed = services.actions.list(&signed.operator, &filter, first_page(RECORDS)?).await?;
+        let listed = services.actions.list(&signed.operator, &filter, PageRequest::first(RECORDS)).await?;
         let is_interrupted = |action: &Action| {
             action.session_id == Some(signed.session) && action.outcome == ActionOutcome::Unknown
         };

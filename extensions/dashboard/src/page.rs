@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::{StatusCode, header, request::Parts};
 use axum::response::{Html, IntoResponse, Response};
 use purser_api::web::{ApiError, Id, PathId};
-use purser_model::{Invalid, Network, Operator, PageLimit, PageRequest, Timestamp};
+use purser_model::{Cursor, Invalid, Network, Operator, PageRequest, Timestamp};
 use purser_service::{ServiceError, Unauthorized};
 use ulid::Ulid;
 
@@ -114,11 +114,6 @@ impl Complaint {
     pub fn is_about(&self, field: &str) -> bool {
         self.field == field
     }
-}
-
-/// The first page of a list that is wanted whole.
-pub fn first_page(limit: u32) -> Result<PageRequest, ServiceError> {
-    Ok(PageRequest { limit: PageLimit::parse(None, limit, limit)?, after: None })
 }
 
 /// Renders a page. A refused form is shown again with the complaint.
@@ -297,14 +292,19 @@ impl QueryParams {
         format!("{same}{}{added}", if same.contains('?') { '&' } else { '?' })
     }
 
+    /// The page of a list that is asked for.
+    pub fn page(&self, limit: u32) -> PageRequest {
+        PageRequest { limit, cursor: self.given("cursor").map(|text| Cursor::from(text.to_owned())) }
+    }
+
     /// The address of the next page: the same with this cursor, from its beginning.
-    pub fn next(&self, path: &str, cursor: Option<&purser_model::Cursor>) -> Option<String> {
+    pub fn next(&self, path: &str, cursor: Option<&Cursor>) -> Option<String> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in &self.0 {
             if name != "cursor" && name != "page" && !value.is_empty() {
                 query.append_pair(name, value);
             }
         }
-        cursor.map(|cursor| format!("{path}?{}", query.append_pair("cursor", &cursor.text()).finish()))
+        cursor.map(|cursor| format!("{path}?{}", query.append_pair("cursor", cursor.text()).finish()))
     }
 }

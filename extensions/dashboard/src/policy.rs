@@ -8,13 +8,12 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::PolicyVersion;
 use purser_model::{
-    AccountId, AllowedRecipients, Cursor, Invalid, PageLimit, PageRequest, PolicyUpdate, RequestFingerprint,
-    Rule, RuleValue, SpendingPolicy, Warning,
+    AccountId, AllowedRecipients, Invalid, PolicyUpdate, RequestFingerprint, Rule, RuleValue, SpendingPolicy,
+    Warning,
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{
     AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services,
-    policy_versions_filter,
 };
 use serde_json::{Map, Value, json};
 
@@ -426,9 +425,7 @@ pub async fn versions(
     PageId(id): PageId<AccountId>,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let filter = policy_versions_filter(signed.operator.id, id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &filter)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, VERSIONS, VERSIONS)?, after };
+    let request = asked.page(VERSIONS);
     let versions = services.policies.versions(&signed.operator, id, request).await?;
     let mut shown = Shown::default();
     shown.account(id);

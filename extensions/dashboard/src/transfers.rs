@@ -7,10 +7,9 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::ApiError;
 use purser_model::{
-    AccountId, AllowedRecipients, AskedPayee, CheckedRule, Checks, Cursor, Failure, FailureCode,
-    IdempotencyKey, Invalid, Limit, Memo, Page, PageLimit, PageRequest, Recipient, Rejection,
-    RejectionReason, RuleCheck, RuleValue, SpendingPolicy, TransferFilter, TransferId, TransferRequest,
-    TransferState, TransferStatus, UsdcAmount, amount_from_text,
+    AccountId, AllowedRecipients, AskedPayee, CheckedRule, Checks, Failure, FailureCode, IdempotencyKey,
+    Invalid, Limit, Memo, Page, Recipient, Rejection, RejectionReason, RuleCheck, RuleValue, SpendingPolicy,
+    TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
 };
 use purser_service::{Preview, Services, TransferView};
 
@@ -74,9 +73,7 @@ pub async fn show(
     let which = which(&services, &signed, &asked, ("account_id", PATH, &kept)).await?;
     let (account, unclear) = which.parts();
     let filter = filter(&asked, account)?;
-    let bound = filter.text(signed.operator.id);
-    let after = asked.given("cursor").map(|text| Cursor::parse(text, &bound)).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
+    let request = asked.page(LIMIT);
     let transfers = match &unclear {
         Some(_) => Page { items: Vec::new(), next: None },
         None => services.transfers.list(&signed.principal, filter, request).await?,

@@ -82,7 +82,7 @@ pub use history::{
 pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
 pub use operator::{OpenDefence, Operator, OperatorName};
-pub use page::{Cursor, Page, PageLimit, PageRequest};
+pub use page::{Cursor, Listing, Page, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
 pub use payee::AskedPayee;
 pub use pending::{PendingPolicy, WaitingPolicy};

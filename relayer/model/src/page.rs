@@ -1,6 +1,9 @@
+use std::fmt::Display;
+use std::str::FromStr;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Invalid;
@@ -9,73 +12,44 @@ const VERSION: u8 = 1;
 const FILTER_BYTES: usize = 8;
 const CURSOR_CHARS_MAX: usize = 512;
 
-/// How many items a page may hold: at least 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageLimit(u32);
-
-impl PageLimit {
-    /// Reads the query parameter `limit`. Invalid: not a whole number from 1 to `max`.
-    pub fn parse(text: Option<&str>, default: u32, max: u32) -> Result<Self, Invalid> {
-        let Some(text) = text else { return Ok(Self(default)) };
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        match text.parse() {
-            Ok(limit) if digits && (1..=max).contains(&limit) => Ok(Self(limit)),
-            Ok(_) | Err(_) => Err(Invalid::new("limit", format!("must be a whole number from 1 to {max}"))),
-        }
-    }
-
-    /// The number of items.
-    pub const fn get(self) -> u32 {
-        self.0
-    }
-}
-
 /// Where the next page begins. Opaque to clients, and good only for the list and filter that it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor {
-    filter: [u8; FILTER_BYTES],
-    position: String,
-}
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cursor(String);
 
-impl Serialize for Cursor {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+impl From<String> for Cursor {
+    fn from(text: String) -> Self {
+        Self(text)
     }
 }
 
 impl Cursor {
-    /// The position after `position` in the list that `filter` describes (list name, owner and every parameter but the limit).
-    pub fn new(filter: &str, position: impl Into<String>) -> Self {
-        Self { filter: digest(filter), position: position.into() }
+    /// The place after `place` in the list that `filter` describes (list name, owner and every parameter but the limit).
+    pub fn new(filter: &str, place: impl Display) -> Self {
+        let mut bytes = vec![VERSION];
+        bytes.extend_from_slice(&digest(filter));
+        bytes.extend_from_slice(place.to_string().as_bytes());
+        Self(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Invalid: not one of our cursors, or from another list or filter.
-    pub fn parse(text: &str, filter: &str) -> Result<Self, Invalid> {
+    /// The place of the previous page's last item. Invalid: not one of our cursors, or from another list or filter.
+    pub fn place<P: FromStr>(&self, filter: &str) -> Result<P, Invalid> {
         let invalid = || Invalid::new("cursor", "must be a cursor of the same list with the same filter");
-        if text.len() > CURSOR_CHARS_MAX {
+        if self.0.len() > CURSOR_CHARS_MAX {
             return Err(invalid());
         }
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| invalid())?;
+        let bytes = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| invalid())?;
         let (version, rest) = bytes.split_first().ok_or_else(invalid)?;
-        let (bound, position) = rest.split_first_chunk::<FILTER_BYTES>().ok_or_else(invalid)?;
+        let (bound, place) = rest.split_first_chunk::<FILTER_BYTES>().ok_or_else(invalid)?;
         if *version != VERSION || *bound != digest(filter) {
             return Err(invalid());
         }
-        let position = std::str::from_utf8(position).map_err(|_| invalid())?;
-        Ok(Self { filter: *bound, position: position.to_owned() })
+        let place = std::str::from_utf8(place).map_err(|_| invalid())?;
+        place.parse().map_err(|_| invalid())
     }
 
-    /// The sort key of the previous page's last item.
-    pub fn position(&self) -> &str {
-        &self.position
-    }
-
-    /// The text to hand to clients: base64url without padding.
-    pub fn text(&self) -> String {
-        let mut bytes = vec![VERSION];
-        bytes.extend_from_slice(&self.filter);
-        bytes.extend_from_slice(self.position.as_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+    /// Base64url without padding.
+    pub fn text(&self) -> &str {
+        &self.0
     }
 }
 
@@ -88,9 +62,67 @@ fn digest(filter: &str) -> [u8; FILTER_BYTES] {
 /// The requested page of a list.
 #[derive(Debug, Clone)]
 pub struct PageRequest {
-    pub limit: PageLimit,
+    /// How many items it may have, at least 1.
+    pub limit: u32,
     /// `None` for the first page.
-    pub after: Option<Cursor>,
+    pub cursor: Option<Cursor>,
+}
+
+impl PageRequest {
+    pub const fn first(limit: u32) -> Self {
+        Self { limit, cursor: None }
+    }
+
+    /// As the query parameters `limit` and `cursor` say. Invalid: the limit is no whole number from 1 to `max`.
+    pub fn parse(
+        limit: Option<&str>,
+        (default, max): (u32, u32),
+        cursor: Option<String>,
+    ) -> Result<Self, Invalid> {
+        let cursor = cursor.map(Cursor::from);
+        let Some(text) = limit else { return Ok(Self { limit: default, cursor }) };
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        match text.parse() {
+            Ok(limit) if digits && (1..=max).contains(&limit) => Ok(Self { limit, cursor }),
+            Ok(_) | Err(_) => Err(Invalid::new("limit", format!("must be a whole number from 1 to {max}"))),
+        }
+    }
+
+    /// The page of the list that `filter` describes, as for [`Cursor::new`]. Invalid: the cursor is of another.
+    pub fn of<P: FromStr>(self, filter: String) -> Result<Listing<P>, Invalid> {
+        let Self { limit, cursor } = self;
+        Ok(Listing { limit, after: cursor.map(|cursor| cursor.place(&filter)).transpose()?, filter })
+    }
+}
+
+/// A page that is looked for, in a list whose items have places `P`.
+#[derive(Debug, Clone)]
+pub struct Listing<P> {
+    pub limit: u32,
+    /// The place of the previous page's last item.
+    pub after: Option<P>,
+    filter: String,
+}
+
+impl<P: Display> Listing<P> {
+    /// One more than the page may have: it shows that more follow.
+    pub const fn rows_max(&self) -> u32 {
+        self.limit.saturating_add(1)
+    }
+
+    /// The page of up to [`Listing::rows_max`] items.
+    pub fn page<T>(&self, mut items: Vec<T>, place_of: impl FnOnce(&T) -> P) -> Page<T> {
+        let limit = self.limit as usize;
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| more).map(|last| self.cursor(place_of(last)));
+        Page { items, next }
+    }
+
+    /// The cursor after this place.
+    pub fn cursor(&self, place: P) -> Cursor {
+        Cursor::new(&self.filter, place)
+    }
 }
 
 /// One page of a list, and where the next one begins, if any.
@@ -101,15 +133,6 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Builds a page from up to `limit + 1` items; the extra one only shows that more follow.
-    pub fn from_rows(mut items: Vec<T>, limit: PageLimit, cursor_after: impl FnOnce(&T) -> Cursor) -> Self {
-        let limit = limit.get() as usize;
-        let more = items.len() > limit;
-        items.truncate(limit);
-        let next = if more { items.last().map(cursor_after) } else { None };
-        Self { items, next }
-    }
-
     /// The same page with other items, without those that are none.
     pub fn filter_map<U>(self, each: impl FnMut(T) -> Option<U>) -> Page<U> {
         Page { items: self.items.into_iter().filter_map(each).collect(), next: self.next }
@@ -128,36 +151,38 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_comes_back_only_for_its_filter(position in "\\PC{0,40}") {
-            let cursor = Cursor::new("accounts|op_1|", position.clone());
-            prop_assert_eq!(Cursor::parse(&cursor.text(), "accounts|op_1|"), Ok(cursor.clone()));
-            prop_assert!(Cursor::parse(&cursor.text(), "accounts|op_1|paused").is_err());
+        fn a_cursor_comes_back_only_for_its_filter(place in "\\PC{0,40}") {
+            let cursor = Cursor::new("accounts|op_1|", &place);
+            prop_assert_eq!(cursor.place("accounts|op_1|"), Ok(place));
+            prop_assert!(cursor.place::<String>("accounts|op_1|paused").is_err());
         }
 
         #[test]
         fn no_text_breaks_the_cursor_reader(text in "\\PC{0,60}") {
-            let _ = Cursor::parse(&text, "accounts");
+            let _ = Cursor::from(text).place::<String>("accounts");
         }
     }
 
     #[test]
     fn the_item_too_many_is_not_shown() {
-        let limit = PageLimit::parse(Some("2"), 20, 100).expect("valid");
-        let page = |items: Vec<u8>| Page::from_rows(items, limit, |last| Cursor::new("x", last.to_string()));
-        let first = page(vec![9, 8, 7]);
-        assert_eq!(
-            (first.items, first.next.map(|next| next.position().to_owned())),
-            (vec![9, 8], Some("8".into()))
-        );
-        assert!(page(vec![9, 8]).next.is_none());
+        let listing = PageRequest::first(2).of::<u8>("x".to_owned()).expect("valid");
+        let first = listing.page(vec![9, 8, 7], |last| *last);
+        assert_eq!((first.items, first.next), (vec![9, 8], Some(Cursor::new("x", 8))));
+        assert!(listing.page(vec![9, 8], |last| *last).next.is_none());
+    }
+
+    #[test]
+    fn a_cursor_whose_place_is_none_of_the_list_is_refused() {
+        let request = PageRequest { limit: 2, cursor: Some(Cursor::new("x", "later")) };
+        assert_eq!(request.of::<u8>("x".to_owned()).expect_err("no number").param(), "cursor");
     }
 
     #[test]
     fn limit_is_from_one_to_the_maximum() {
-        assert_eq!(PageLimit::parse(None, 20, 100), Ok(PageLimit(20)));
-        assert_eq!(PageLimit::parse(Some("100"), 20, 100), Ok(PageLimit(100)));
+        let parse = |text| PageRequest::parse(text, (20, 100), None).map(|request| request.limit);
+        assert_eq!((parse(None), parse(Some("100"))), (Ok(20), Ok(100)));
         for text in ["", "0", "101", "-1", "+1", "1.0", " 1", "99999999999999999999"] {
-            assert!(PageLimit::parse(Some(text), 20, 100).is_err(), "{text:?}");
+            assert!(parse(Some(text)).is_err(), "{text:?}");
         }
     }
 }

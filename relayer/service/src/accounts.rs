@@ -18,9 +18,9 @@ use crate::policies::Policies;
 use purser_base::crash_point::crash_point;
 use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
-    Account, AccountChange, AccountFilter, AccountId, AccountStatus, ActionId, ApprovalRule, Balance,
-    BudgetId, Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId,
-    PolicyUpdate, Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Account, AccountChange, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, BudgetId,
+    Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId, PolicyUpdate,
+    Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_policy::Warning;
 use purser_store::StoreError;
@@ -63,13 +63,6 @@ pub struct AccountView {
     pub seen: Option<Arc<SeenAccount>>,
     /// Rules of the policy that can never match. Looked for when the account is created.
     pub warnings: Option<Vec<Warning>>,
-}
-
-/// Binds a cursor of the account list to its operator and filter.
-pub fn accounts_filter(operator_id: OperatorId, filter: impl Into<AccountFilter>) -> String {
-    let AccountFilter { status, tag } = filter.into();
-    let (status, tag) = (status.map_or("", AccountStatus::as_str), tag.map(|tag| format!("|{tag}")));
-    format!("accounts|{operator_id}|{status}{}", tag.unwrap_or_default())
 }
 
 /// Agent accounts: created on the chain, listed from the database, their money and policy read live.

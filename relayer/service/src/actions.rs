@@ -14,7 +14,7 @@ use crate::Inside;
 use crate::audit_scope::AuditScope;
 use crate::parts::finish;
 use purser_model::{
-    Action, ActionFilter, ActionId, ActionOutcome, Cursor, Invalid, ListedAction, Operator, Page, PageRequest,
+    Action, ActionFilter, ActionId, ActionOutcome, ListedAction, Operator, Page, PageRequest,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -57,12 +57,10 @@ impl Actions {
         filter: &ActionFilter,
         request: PageRequest,
     ) -> Result<Page<ListedAction>, ServiceError> {
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<ActionId>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
+        let listing = request.of(filter.text(operator.id))?;
+        let (after, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
-        let bound = filter.text(operator.id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.action.id.to_string())))
+        Ok(listing.page(rows, |last| last.action.id))
     }
 
     /// All of them, page by page, each read on demand.

@@ -14,8 +14,8 @@ use crate::audit_scope::AuditScope;
 use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
-    Account, Address, ApprovalFilter, ApprovalState, Cursor, GrantTerms, Invalid, Operator, Page,
-    PageRequest, PaidToPayee, Principal, Transfer, TransferId, TransferState,
+    Account, Address, ApprovalFilter, ApprovalState, GrantTerms, Operator, Page, PageRequest, PaidToPayee,
+    Principal, Transfer, TransferId, TransferState,
 };
 
 /// A transfer about which a person was asked.
@@ -72,7 +72,7 @@ impl Approvals {
         request: PageRequest,
     ) -> Result<Page<TransferView>, ServiceError> {
         let operator = principal.operator();
-        let bound = filter.text(operator.id);
+        let listing = request.of(filter.text(operator.id))?;
         let account = match principal {
             Principal::Agent { account_id, .. }
                 if filter.account.is_some_and(|asked| asked != *account_id) =>
@@ -83,13 +83,9 @@ impl Approvals {
             Principal::Operator { .. } => filter.account,
         };
         let filter = ApprovalFilter { account, ..filter };
-        let position = request.after.as_ref().map(|cursor| cursor.position().parse::<TransferId>());
-        let after =
-            position.transpose().map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
+        let (after, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
-        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
-        self.views.page(page).await
+        self.views.page(listing.page(rows, |last| last.id)).await
     }
 
     /// Counts the transfers of all accounts that wait for a person, up to `max`.

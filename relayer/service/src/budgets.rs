@@ -20,8 +20,8 @@ use purser_core::MonthCap;
 use purser_model::wire::WarningBody;
 use purser_model::wire::schema::{Signature, UsdcLimit};
 use purser_model::{
-    AccountFilter, Address, BudgetId, Cursor, Invalid, Limit, Network, Operator, OperatorId, Page,
-    PageRequest, SELECTED_MAX, Timestamp, UpdateBudget, UsdcAmount,
+    AccountFilter, Address, BudgetId, Limit, Network, Operator, OperatorId, Page, PageRequest, SELECTED_MAX,
+    Timestamp, UpdateBudget, UsdcAmount,
 };
 use purser_policy::{Warning, budget_warnings};
 
@@ -138,11 +138,6 @@ impl BudgetView {
     }
 }
 
-/// Binds a cursor of the list to its operator.
-pub fn budgets_filter(operator: OperatorId) -> String {
-    format!("budgets|{operator}")
-}
-
 #[derive(Clone)]
 pub struct Budgets {
     inside: Arc<Inside>,
@@ -160,8 +155,7 @@ impl Budgets {
         operator: &Operator,
         request: PageRequest,
     ) -> Result<Page<BudgetView>, ServiceError> {
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
+        let listing = request.of::<u64>(format!("budgets|{}", operator.id))?;
         self.inside.read_limiter.take(operator.id).await?;
         let at = self.inside.clock.now();
         let chain = &self.inside.chains.get(operator.network)?.chain;
@@ -171,11 +165,8 @@ impl Budgets {
         let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
         let before = self.last_seen(operator).iter().map(|seen| seen.view.budget_id).collect();
         self.inside.last_seen.note_budgets(operator, &before, &views, at);
-        let rows_max = request.limit.get() as usize + 1;
-        let rest = views.into_iter().filter(|budget| after.is_none_or(|after| budget.number > after));
-        let rows = rest.take(rows_max).collect();
-        let filter = budgets_filter(operator.id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.number.to_string())))
+        let rest = views.into_iter().filter(|budget| listing.after.is_none_or(|after| budget.number > after));
+        Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), |last| last.number))
     }
 
     /// How this process saw the operator's budgets last, by their numbers: for pages while the chain does not answer.

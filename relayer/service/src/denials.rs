@@ -16,8 +16,8 @@ use crate::Inside;
 use purser_base::crash_point::crash_point;
 use purser_chain::Signer;
 use purser_model::{
-    Address, Cursor, Denial, Invalid, Network, Operator, OperatorId, Page, PageRequest, Refused,
-    UnsignedDenial, denials_filter,
+    Address, Denial, Network, Operator, OperatorId, Page, PageRequest, Refused, UnsignedDenial,
+    denials_filter,
 };
 use purser_store::{Due, StoreError};
 
@@ -67,16 +67,10 @@ impl Denials {
         request: PageRequest,
     ) -> Result<Page<Denial>, ServiceError> {
         self.parts()?;
-        let below = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
-        let below = below.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows = self
-            .inside
-            .store
-            .denials
-            .list_denials(operator.id, above, below, request.limit.get() + 1)
-            .await?;
-        let bound = denials_filter(operator.id, above);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.number.to_string())))
+        let listing = request.of(denials_filter(operator.id, above))?;
+        let (below, rows_max) = (listing.after, listing.rows_max());
+        let rows = self.inside.store.denials.list_denials(operator.id, above, below, rows_max).await?;
+        Ok(listing.page(rows, |last| last.number))
     }
 
     /// The denials above a number, in order, page by page; each page is read on demand. Errors as [`Denials::list`].

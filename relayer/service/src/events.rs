@@ -5,8 +5,8 @@ use super::reads::addresses;
 use crate::Inside;
 use purser_chain::AgentOnChain;
 use purser_model::{
-    Account, AccountId, BalanceSeen, Cursor, Event, EventId, EventType, Invalid, Operator, OperatorId, Page,
-    PageRequest, PaidBefore, Transfer,
+    Account, AccountId, BalanceSeen, Event, EventId, EventType, Operator, OperatorId, Page, PageRequest,
+    PaidBefore, Transfer,
 };
 use purser_policy::PaidTags;
 
@@ -58,18 +58,15 @@ impl Events {
         filter: EventsFilter,
         request: PageRequest,
     ) -> Result<Page<Event>, ServiceError> {
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
+        let listing = request.of(filter.text(operator.id))?;
         let EventsFilter { event_type, account_id } = filter;
         let rows = self
             .inside
             .store
             .events
-            .list_events(operator.id, event_type, account_id, after, rows_max)
+            .list_events(operator.id, event_type, account_id, listing.after, listing.rows_max())
             .await?;
-        let bound = filter.text(operator.id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string())))
+        Ok(listing.page(rows, |last| last.id))
     }
 
     /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.

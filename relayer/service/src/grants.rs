@@ -1,6 +1,8 @@
 //! Grants of an account: who may be paid past its policy, how much, until when. They stand on the chain alone. Nothing here opens
 //! one: approvers, the admin and whoever has the policy authority's key do.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::error::{Resource, ServiceError, from_chain};
@@ -9,14 +11,7 @@ use crate::Inside;
 use crate::audit_scope::AuditScope;
 use crate::parts::finish;
 pub use purser_chain::GrantOnChain;
-use purser_model::{
-    Account, AccountId, Address, Cursor, GrantId, Invalid, Operator, Page, PageRequest, Principal,
-};
-
-/// Binds a cursor of the list to its account.
-pub fn grants_filter(account: AccountId) -> String {
-    format!("grants|{account}")
-}
+use purser_model::{Account, AccountId, Address, GrantId, Operator, Page, PageRequest, Principal};
 
 #[derive(Clone)]
 pub struct Grants {
@@ -36,18 +31,15 @@ impl Grants {
         request: PageRequest,
     ) -> Result<Page<GrantOnChain>, ServiceError> {
         let operator = principal.operator();
+        let listing = request.of::<GrantPlace>(format!("grants|{id}"))?;
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        let place = request.after.as_ref().map(|cursor| GrantPlace::parse(cursor.position())).transpose()?;
         self.inside.read_limiter.take(operator.id).await?;
         let chain = &self.inside.chains.get(operator.network)?.chain;
         let read = chain.read_grants(&operator.address, &account.address).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let rows_max = request.limit.get() as usize + 1;
-        let rest =
-            found.into_iter().filter(|grant| place.as_ref().is_none_or(|place| place.is_before(grant)));
-        let filter = grants_filter(id);
-        let cursor = |last: &GrantOnChain| Cursor::new(&filter, GrantPlace::of(last).text());
-        Ok(Page::from_rows(rest.take(rows_max).collect(), request.limit, cursor))
+        let after = listing.after.as_ref();
+        let rest = found.into_iter().filter(|grant| after.is_none_or(|place| place.is_before(grant)));
+        Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), GrantPlace::of))
     }
 
     /// Takes one back. NotFound: the account, or the account has no such grant. TooManyReads: as `list`.
@@ -109,19 +101,23 @@ impl GrantPlace {
         Self(grant.opened_at, grant.address.bytes())
     }
 
-    fn text(&self) -> String {
-        format!("{}|{}", self.0, Address::from_bytes(self.1))
-    }
-
-    fn parse(text: &str) -> Result<Self, Invalid> {
-        let place = text.split_once('|').and_then(|(opened_at, address)| {
-            let address: Address = address.parse().ok()?;
-            Some(Self(opened_at.parse().ok()?, address.bytes()))
-        });
-        place.ok_or_else(|| Invalid::new("cursor", "is not a cursor of this list"))
-    }
-
     fn is_before(&self, grant: &GrantOnChain) -> bool {
         (std::cmp::Reverse(self.0), self.1) < (std::cmp::Reverse(grant.opened_at), grant.address.bytes())
+    }
+}
+
+impl fmt::Display for GrantPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}|{}", self.0, Address::from_bytes(self.1))
+    }
+}
+
+impl FromStr for GrantPlace {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (opened_at, address) = text.split_once('|').ok_or(())?;
+        let address: Address = address.parse().map_err(drop)?;
+        Ok(Self(opened_at.parse().map_err(drop)?, address.bytes()))
     }
 }

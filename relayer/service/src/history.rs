@@ -8,8 +8,8 @@ use super::reads::find_account;
 use super::{ExplorerUrl, ServiceError};
 use crate::Inside;
 use purser_model::{
-    Account, AccountId, AccountPlace, Cursor, HistoryFilter, Operator, Page, PageRequest, PlacedEntry,
-    Principal, Timestamp, UsdcAmount,
+    Account, AccountId, AccountPlace, HistoryFilter, Operator, Page, PageRequest, PlacedEntry, Principal,
+    Timestamp, UsdcAmount,
 };
 
 /// Entries per page when a caller wants all of them.
@@ -45,14 +45,13 @@ impl History {
         request: PageRequest,
     ) -> Result<Page<EntryView>, ServiceError> {
         let operator = principal.operator();
+        let listing = request.of::<String>(filter.text(operator.id, id))?;
         let account = find_account(&self.inside.store.accounts, principal, id).await?;
         let explorer = self.inside.chains.get(operator.network)?.explorer.clone();
-        let after = request.after.as_ref().map(Cursor::position);
-        let rows_max = request.limit.get() + 1;
+        let (after, rows_max) = (listing.after.as_deref(), listing.rows_max());
         let rows =
             self.inside.store.history.list_history(operator.id, account.id, &filter, after, rows_max).await?;
-        let bound = filter.text(operator.id, account.id);
-        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.position.as_str()));
+        let page = listing.page(rows, |last| last.position.clone());
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
     }
 

@@ -7,8 +7,8 @@ use super::key_uses::KeyUses;
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_model::{
-    ApiKey, CellName, CreateKey, Cursor, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page,
-    PageRequest, PlainKey, Principal, Scopes, Timestamp,
+    ApiKey, CellName, CreateKey, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page, PageRequest,
+    PlainKey, Principal, Scopes, Timestamp,
 };
 use purser_store::StoreError;
 
@@ -83,7 +83,7 @@ const ALLOWED_CIDRS: &str = "allowed_cidrs";
 const SCOPES: &str = "scopes";
 
 /// Binds a cursor of the key list to its operator and holder.
-pub fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
+fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
     match holder {
         KeyHolder::Operator => format!("keys|{operator_id}"),
         KeyHolder::Agent(account_id) => format!("keys|{operator_id}|{account_id}"),
@@ -226,13 +226,11 @@ impl Keys {
         holder: KeyHolder,
         request: PageRequest,
     ) -> Result<Page<ApiKey>, ServiceError> {
+        let listing = request.of(keys_filter(operator.id, holder))?;
         self.find_holder(operator, holder).await?;
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<KeyId>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
+        let (after, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
-        let filter = keys_filter(operator.id, holder);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+        Ok(listing.page(rows, |last| last.id))
     }
 
     /// The operator's keys with these ids, those of its accounts too. At most 1,000.

@@ -51,24 +51,22 @@ use std::time::Duration;
 
 use purser_core::{Outside, PaymentEngine};
 
-pub use self::accounts::{AccountView, Accounts, accounts_filter};
+pub use self::accounts::{AccountView, Accounts};
 pub use self::actions::{ActionEnd, Actions};
 pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
-pub use self::budgets::{
-    BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget, budgets_filter,
-};
+pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::denials::{DenialParts, Denials};
 pub use self::error::{Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
-pub use self::grants::{GrantOnChain, Grants, grants_filter};
+pub use self::grants::{GrantOnChain, Grants};
 pub use self::halts::Halts;
 pub use self::hand_overs::{HandOvers, HandedOver, KeyState, Opening, PaidOn, Reply, WhenSigned};
 pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
 pub use self::history::{EntryView, History};
-pub use self::keys::{Keys, NewKey, keys_filter, make_key};
+pub use self::keys::{Keys, NewKey, make_key};
 pub use self::last_seen::SeenAccount;
 pub use self::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 pub use self::many::{Many, ManyChange, ManyDone};
@@ -76,14 +74,14 @@ pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
-pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView, policy_versions_filter};
+pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView};
 pub use self::reads::ReadLimiter;
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{StreamFilter, Streamed, Streams};
 pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
-pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks, webhooks_filter};
+pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::SystemClock;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};

@@ -141,8 +141,9 @@ impl Streams {
 
     async fn place_after(&self, operator: &Operator, text: &str) -> Result<u64, ServiceError> {
         let unknown = || Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
-        let cursor = Cursor::parse(text, &bound(operator.id)).map_err(|_| unknown())?;
-        let (place, event) = cursor.position().split_once('|').ok_or_else(unknown)?;
+        let named =
+            Cursor::from(text.to_owned()).place::<String>(&bound(operator.id)).map_err(|_| unknown())?;
+        let (place, event) = named.split_once('|').ok_or_else(unknown)?;
         let place: u64 = place.parse().map_err(|_| unknown())?;
         let event =
             (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
@@ -163,7 +164,7 @@ fn bound(operator: OperatorId) -> String {
 /// The id to resume from after a position, and the event at that position.
 fn id_of(operator: OperatorId, place: u64, event: Option<EventId>) -> String {
     let event = event.map_or_else(String::new, |event| event.to_string());
-    Cursor::new(&bound(operator), format!("{place}|{event}")).text()
+    Cursor::new(&bound(operator), format!("{place}|{event}")).text().to_owned()
 }
 
 impl Reading {

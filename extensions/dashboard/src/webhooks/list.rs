@@ -4,11 +4,11 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
-use purser_model::{EventType, Invalid, UpdateWebhook, Webhook, WebhookId};
+use purser_model::{EventType, Invalid, PageRequest, UpdateWebhook, Webhook, WebhookId};
 use purser_service::{NewSecret, Services};
 
 use crate::form::Form;
-use crate::page::{Complaint, Frame, PageError, Section, first_page, page};
+use crate::page::{Complaint, Frame, PageError, Section, page};
 use crate::session::Signed;
 use crate::text::filters;
 
@@ -74,7 +74,7 @@ async fn answer(
 ) -> Result<Response, PageError> {
     let shown = WebhooksPage {
         frame: signed.frame(Section::Webhooks),
-        webhooks: services.webhooks.list(&signed.operator, first_page(LIMIT)?).await?.items,
+        webhooks: services.webhooks.list(&signed.operator, PageRequest::first(LIMIT)).await?.items,
         undelivered: services.webhooks.undelivered(&signed.operator).await?,
         events: events(),
         form,

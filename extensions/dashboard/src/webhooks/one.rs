@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
-    AttemptOutcome, BlockedBy, Cursor, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason,
-    EventId, Invalid, PageLimit, PageRequest, ReplayScope, UpdateWebhook, Webhook, WebhookId, WebhookStatus,
+    AttemptOutcome, BlockedBy, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId,
+    Invalid, ReplayScope, UpdateWebhook, Webhook, WebhookId, WebhookStatus,
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{DeliveriesFilter, Replay, Resource, ServiceError, Services};
@@ -80,10 +80,7 @@ async fn answer(
     let webhook = services.webhooks.get(operator, id).await?;
     let status = asked.read("status")?;
     let filter = DeliveriesFilter { webhook_id: id, status };
-    let after =
-        asked.given("cursor").map(|text| Cursor::parse(text, &filter.text(operator.id))).transpose()?;
-    let request = PageRequest { limit: PageLimit::parse(None, LIMIT, LIMIT)?, after };
-    let (deliveries, blocked_by) = services.webhooks.deliveries(operator, filter, request).await?;
+    let (deliveries, blocked_by) = services.webhooks.deliveries(operator, filter, asked.page(LIMIT)).await?;
     let mut shown = Shown::default();
     webhook.subscription.accounts().iter().for_each(|id| shown.account(*id));
     let names = shown.named(services, operator).await?;

@@ -14,7 +14,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::error::ApiError;
 use purser_model::{
-    AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageLimit, PageRequest, TransferId, WebhookId,
+    AccountId, BudgetId, Cursor, EventId, Invalid, KeyId, Page, PageRequest, TransferId, WebhookId,
 };
 use purser_service::{Resource, ServiceError};
 
@@ -100,13 +100,12 @@ impl ListQuery {
         self.take(name).map(|text| Invalid::unless(name, &text)).transpose()
     }
 
-    /// The page that is asked for, now that the filters are taken: `limit` and `cursor`, which must belong to the list that
-    /// `filter` describes. Invalid: also any other parameter.
-    pub(crate) fn page(mut self, default: u32, filter: &str) -> Result<PageRequest, Invalid> {
-        let limit = PageLimit::parse(self.take("limit").as_deref(), default, LIMIT_MAX)?;
-        let after = self.take("cursor").map(|text| Cursor::parse(&text, filter)).transpose()?;
+    /// The page that is asked for, now that the filters are taken. Invalid: also any other parameter.
+    pub(crate) fn page(mut self, default: u32) -> Result<PageRequest, Invalid> {
+        let (limit, cursor) = (self.take("limit"), self.take("cursor"));
+        let request = PageRequest::parse(limit.as_deref(), (default, LIMIT_MAX), cursor)?;
         self.finish()?;
-        Ok(PageRequest { limit, after })
+        Ok(request)
     }
 
     /// Invalid: a parameter that nobody took.

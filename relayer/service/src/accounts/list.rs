@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::name_halt_actions;
-use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX, accounts_filter};
+use super::{AccountView, Accounts, BATCH_ROWS, BATCHES_MAX};
 use crate::error::{Resource, ServiceError};
 use crate::reads::{read_operator, window_now};
 use purser_chain::OperatorOnChain;
 use purser_model::{
-    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Cursor, Operator, Page,
-    PageRequest,
+    Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Listing, Operator, OperatorId,
+    Page, PageRequest,
 };
 use purser_store::KnownAccount;
 
@@ -19,6 +19,12 @@ use purser_store::KnownAccount;
 /// answers all the same.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
+
+/// Binds a cursor of the list to its operator and filter.
+fn accounts_filter(operator: OperatorId, AccountFilter { status, tag }: &AccountFilter) -> String {
+    let (status, tag) = (status.map_or("", AccountStatus::as_str), tag.as_ref().map(|tag| format!("|{tag}")));
+    format!("accounts|{operator}|{status}{}", tag.unwrap_or_default())
+}
 
 impl Accounts {
     /// The operator's accounts, newest first. The status comes from the chain, not the database, so a filtered page may
@@ -32,18 +38,15 @@ impl Accounts {
         request: PageRequest,
     ) -> Result<Page<AccountView>, ServiceError> {
         let filter = filter.into();
-        let after = match &request.after {
-            None => None,
-            Some(cursor) => Some(cursor.position().parse::<AccountPlace>()?),
-        };
+        let listing = request.of(accounts_filter(operator.id, &filter))?;
         let living = async {
             let first = timeout(PATIENCE, read_operator(&self.inside.chains, operator)).await;
             let on_chain = first.map_err(|_| ServiceError::ChainUnavailable { retryable: true })??;
-            self.list_living(operator, &on_chain, &filter, after, &request).await
+            self.list_living(operator, &on_chain, &filter, &listing).await
         };
         let mut listed = match timeout(PATIENCE_FOR_ALL, living).await {
             Err(_) | Ok(Err(ServiceError::ChainUnavailable { .. })) => {
-                self.list_known(operator, filter.clone(), after, &request).await?
+                self.list_known(operator, filter.clone(), &listing).await?
             }
             Ok(listed) => listed?,
         };
@@ -74,14 +77,12 @@ impl Accounts {
         operator: &Operator,
         on_chain: &OperatorOnChain,
         wanted: &AccountFilter,
-        mut after: Option<AccountPlace>,
-        request: &PageRequest,
+        listing: &Listing<AccountPlace>,
     ) -> Result<Page<AccountView>, ServiceError> {
-        let items_max = request.limit.get() as usize;
+        let items_max = listing.limit as usize;
+        let mut after = listing.after;
         let AccountFilter { status, tag } = wanted;
-        let rows_at_once = if status.is_some() { BATCH_ROWS } else { request.limit.get() };
-        let filter = accounts_filter(operator.id, wanted.clone());
-        let cursor_after = |place: AccountPlace| Cursor::new(&filter, place.to_string());
+        let rows_at_once = if status.is_some() { BATCH_ROWS } else { listing.limit };
         let as_of = self.inside.clock.now();
         let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
         let mut items = Vec::new();
@@ -108,7 +109,10 @@ impl Accounts {
                 }
                 let more = more_rows || index + 1 < count;
                 if items.len() == items_max {
-                    return Ok(Page { items, next: after.filter(|_| more).map(cursor_after) });
+                    return Ok(Page {
+                        items,
+                        next: after.filter(|_| more).map(|after| listing.cursor(after)),
+                    });
                 }
             }
             if !more_rows {
@@ -118,27 +122,23 @@ impl Accounts {
                 break;
             }
         }
-        Ok(Page { items, next: after.map(cursor_after) })
+        Ok(Page { items, next: after.map(|after| listing.cursor(after)) })
     }
 
     async fn list_known(
         &self,
         operator: &Operator,
         filter: AccountFilter,
-        after: Option<AccountPlace>,
-        request: &PageRequest,
+        listing: &Listing<AccountPlace>,
     ) -> Result<Page<AccountView>, ServiceError> {
-        let rows_max = request.limit.get() + 1;
-        let bound = accounts_filter(operator.id, filter.clone());
+        let (after, rows_max) = (listing.after, listing.rows_max());
         // Those that were active may be halted by now.
         let filter = AccountFilter {
             status: filter.status.filter(|status| *status == AccountStatus::Active),
             ..filter
         };
         let rows = self.inside.store.accounts.list_known_accounts(operator, filter, after, rows_max).await?;
-        let page = Page::from_rows(rows, request.limit, |last| {
-            Cursor::new(&bound, last.account.place().to_string())
-        });
+        let page = listing.page(rows, |last| last.account.place());
         Ok(page.map(|known| self.known_view(known)))
     }
 

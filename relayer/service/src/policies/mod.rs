@@ -8,7 +8,6 @@ mod plan;
 mod versions;
 mod warnings;
 
-pub use self::versions::policy_versions_filter;
 use std::sync::Arc;
 
 use serde::Serialize;

@@ -4,12 +4,7 @@ use super::Policies;
 use crate::ServiceError;
 use crate::audit_scope::AuditScope;
 use purser_model::wire::PolicyVersion;
-use purser_model::{AccountId, Asking, Cursor, Invalid, Operator, OperatorId, Page, PageRequest};
-
-/// Binds a cursor of the list to its operator and account.
-pub fn policy_versions_filter(operator_id: OperatorId, account_id: AccountId) -> String {
-    format!("policy_versions|{operator_id}|{account_id}")
-}
+use purser_model::{AccountId, Asking, Operator, Page, PageRequest};
 
 impl Policies {
     /// The versions of an account's policy that the indexer read, newest first. NotFound: the account.
@@ -19,13 +14,11 @@ impl Policies {
         id: AccountId,
         request: PageRequest,
     ) -> Result<Page<PolicyVersion>, ServiceError> {
+        let listing = request.of(format!("policy_versions|{}|{id}", operator.id))?;
         self.find(operator, id).await?;
-        let before = request.after.as_ref().map(|cursor| cursor.position().parse::<u64>()).transpose();
-        let before = before.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
+        let (before, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.policies.list_policy_versions(operator.id, id, before, rows_max).await?;
-        let filter = policy_versions_filter(operator.id, id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.version.0.to_string())))
+        Ok(listing.page(rows, |last| last.version.0))
     }
 
     /// One version of an account's policy. `None`: the indexer has not read it.

@@ -1,9 +1,6 @@
 use super::{TransferView, Transfers};
 use crate::error::{Forbidden, ServiceError};
-use purser_model::{
-    Cursor, Invalid, Operator, Page, PageRequest, PaidInDay, Principal, Refusals, Timestamp, TransferFilter,
-    TransferId,
-};
+use purser_model::{Operator, Page, PageRequest, PaidInDay, Principal, Refusals, Timestamp, TransferFilter};
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
@@ -17,7 +14,7 @@ impl Transfers {
         request: PageRequest,
     ) -> Result<Page<TransferView>, ServiceError> {
         let operator = principal.operator();
-        let bound = filter.text(operator.id);
+        let listing = request.of(filter.text(operator.id))?;
         let mut filter = filter;
         match principal {
             Principal::Agent { account_id, .. }
@@ -28,17 +25,9 @@ impl Transfers {
             Principal::Agent { account_id, .. } => filter.account = Some(*account_id),
             Principal::Operator { .. } => {}
         }
-        let after = match &request.after {
-            None => None,
-            Some(cursor) => {
-                let position = cursor.position().parse::<TransferId>();
-                Some(position.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?)
-            }
-        };
-        let rows_max = request.limit.get() + 1;
+        let (after, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.transfers.list_transfers(operator.id, &filter, after, rows_max).await?;
-        let page = Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.id.to_string()));
-        self.views.page(page).await
+        self.views.page(listing.page(rows, |last| last.id)).await
     }
 
     /// The beginning of this day in UTC.

@@ -5,7 +5,7 @@ use crate::audit_scope::AuditScope;
 use crate::error::{Resource, ServiceError};
 use crate::parts::finish;
 use purser_model::{
-    BlockedBy, Cursor, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page,
+    BlockedBy, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page,
     PageRequest, ReplayScope, Timestamp, WebhookId, WebhookStatus,
 };
 use purser_store::StoreError;
@@ -43,21 +43,16 @@ impl Webhooks {
         filter: DeliveriesFilter,
         request: PageRequest,
     ) -> Result<(Page<Delivery>, Option<BlockedBy>), ServiceError> {
+        let listing = request.of(filter.text(operator.id))?;
         let webhook = self.get(operator, filter.webhook_id).await?;
         let blocked_by = self.blocked_by(webhook.id).await?;
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<EventId>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows_max = request.limit.get() + 1;
         let rows = self
             .inside
             .store
             .deliveries
-            .list_deliveries(operator.id, webhook.id, filter.status, after, rows_max)
+            .list_deliveries(operator.id, webhook.id, filter.status, listing.after, listing.rows_max())
             .await?;
-        let bound = filter.text(operator.id);
-        let page =
-            Page::from_rows(rows, request.limit, |last| Cursor::new(&bound, last.event_id.to_string()));
-        Ok((page, blocked_by))
+        Ok((listing.page(rows, |last| last.event_id), blocked_by))
     }
 
     /// One delivery with every attempt. NotFound: the webhook, or the event was not for it.

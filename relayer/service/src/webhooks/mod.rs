@@ -12,9 +12,9 @@ use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
-    AccountId, Cursor, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid,
-    Operator, OperatorId, Page, PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp,
-    UpdateWebhook, WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+    AccountId, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid, Operator, Page,
+    PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UpdateWebhook, WEBHOOKS_MAX, Webhook,
+    WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use purser_store::StoreError;
 use purser_webhooks::Resolve;
@@ -40,11 +40,6 @@ pub struct WebhookParts {
 pub struct NewSecret {
     pub webhook: Webhook,
     pub secret: WebhookSecret,
-}
-
-/// Binds a cursor of the webhook list to its operator.
-pub fn webhooks_filter(operator_id: OperatorId) -> String {
-    format!("webhooks|{operator_id}")
 }
 
 /// The endpoints that an operator has registered.
@@ -126,12 +121,10 @@ impl Webhooks {
         operator: &Operator,
         request: PageRequest,
     ) -> Result<Page<Webhook>, ServiceError> {
-        let after = request.after.as_ref().map(|cursor| cursor.position().parse::<WebhookId>()).transpose();
-        let after = after.map_err(|_| Invalid::new("cursor", "is not a cursor of this list"))?;
-        let rows =
-            self.inside.store.webhooks.list_webhooks(operator.id, after, request.limit.get() + 1).await?;
-        let filter = webhooks_filter(operator.id);
-        Ok(Page::from_rows(rows, request.limit, |last| Cursor::new(&filter, last.id.to_string())))
+        let listing = request.of(format!("webhooks|{}", operator.id))?;
+        let (after, rows_max) = (listing.after, listing.rows_max());
+        let rows = self.inside.store.webhooks.list_webhooks(operator.id, after, rows_max).await?;
+        Ok(listing.page(rows, |last| last.id))
     }
 
     /// Changes the given parts. Enabling resets past failures. Errors as [`Webhooks::create`] and [`Webhooks::get`].

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Answer, Relayer, comes_about};
 use purser_chain::{Outcome, Refusal};
-use purser_model::{Address, EventId, PageLimit, PageRequest, RejectionReason, Timestamp, UsdcAmount};
+use purser_model::{Address, EventId, PageRequest, RejectionReason, Timestamp, UsdcAmount};
 
 pub(super) async fn status_of(relayer: &Relayer, answer: &Answer) -> String {
     let id = answer.body["transfer_id"].as_str().expect("text");
@@ -303,8 +303,8 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
         relayer.chain.script().now = now + hours * 3_600;
         let limits = relayer.get(&format!("/v1/accounts/{account}/limits")).await;
         assert_eq!(limits.body["max_daily_spend"]["used"], "7.000000", "{hours}: {}", limits.body);
-        let request = PageRequest { limit: PageLimit::parse(None, 20, 100).expect("valid"), after: None };
-        let listed = relayer.services.accounts.list(&operator, None, request).await.expect("listed");
+        let listed =
+            relayer.services.accounts.list(&operator, None, PageRequest::first(20)).await.expect("listed");
         assert_eq!(listed.items[0].spent, Some(spent), "{hours}");
     }
 }

@@ -18,7 +18,7 @@ use purser_model::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
     BudgetId, CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
 };
-use purser_service::{AccountView, Accounts, SeenAccount, accounts_filter};
+use purser_service::{AccountView, Accounts, SeenAccount};
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -167,7 +167,7 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
     let filter = AccountFilter { status: query.read("status")?, tag: query.read("tag")? };
-    let request = query.page(LIMIT_DEFAULT, &accounts_filter(operator.id, filter.clone()))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(accounts.list(&operator, filter, request).await?.map(AccountResponse::from).into()))
 }
 

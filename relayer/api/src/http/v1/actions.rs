@@ -60,7 +60,7 @@ pub async fn list(
         query.finish()?;
         actions_as_file(format, actions.all(&operator, filter)).await?
     } else {
-        let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
+        let request = query.page(LIMIT_DEFAULT)?;
         let page = actions.list(&operator, &filter, request).await?;
         let page: PageResponse<ActionResponse> = page.map(ActionResponse::from).into();
         Json(page).into_response()

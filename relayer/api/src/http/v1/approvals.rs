@@ -144,7 +144,7 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<ApprovalResponse>>, ApiError> {
     let filter = filter(&mut query)?;
-    let request = query.page(LIMIT_DEFAULT, &filter.text(principal.operator_id()))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     let page = approvals.list(&principal, filter, request).await?;
     Ok(Json(page.filter_map(|view| ApprovalResponse::of(&view)).into()))
 }

@@ -10,7 +10,7 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::{BudgetId, UpdateBudget};
-use purser_service::{BudgetView, Budgets, budgets_filter};
+use purser_service::{BudgetView, Budgets};
 
 list_parameters!(BudgetsParameters(LIMIT_DEFAULT) {});
 
@@ -29,7 +29,7 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
 ) -> Result<Json<PageResponse<BudgetView>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, &budgets_filter(operator.id))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(budgets.list(&operator, request).await?.into()))
 }
 

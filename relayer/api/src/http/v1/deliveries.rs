@@ -170,7 +170,7 @@ pub async fn list(
 ) -> Result<Json<PageResponse<DeliveryResponse>>, ApiError> {
     let status = query.read("status")?;
     let filter = DeliveriesFilter { webhook_id, status };
-    let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     let (page, blocked_by) = webhooks.deliveries(&operator, filter, request).await?;
     Ok(Json(page.map(|delivery| DeliveryResponse::new(delivery, blocked_by)).into()))
 }

@@ -16,7 +16,7 @@ use crate::web::file;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::written;
 use purser_model::wire::{DenialDocument, DenialSignature};
-use purser_model::{Denial, Invalid, denials_filter};
+use purser_model::{Denial, Invalid};
 use purser_service::Denials;
 
 const NDJSON: &str = "application/x-ndjson";
@@ -73,7 +73,7 @@ pub async fn list(
         let pieces = pages.map(|page| page.map(lines).map_err(file::broken));
         file::answer(&format!("denials-{}.jsonl", operator.address), NDJSON, pieces)
     } else {
-        let request = query.page(LIMIT_DEFAULT, &denials_filter(operator.id, above))?;
+        let request = query.page(LIMIT_DEFAULT)?;
         let page = denials.list(&operator, above, request).await?;
         let page: PageResponse<Box<RawValue>> = page.map(|denial| denial.line()).into();
         Json(page).into_response()

@@ -49,7 +49,7 @@ pub async fn list(
         let account_id = query.read("account_id")?;
         let event_type = query.read("type")?;
         let filter = EventsFilter { event_type, account_id };
-        let request = query.page(LIMIT_DEFAULT, &filter.text(operator.id))?;
+        let request = query.page(LIMIT_DEFAULT)?;
         let page = events.list(&operator, filter, request).await?;
         let page: PageResponse<Box<RawValue>> = page.map(|event| event.envelope()).into();
         Json(page).into_response()

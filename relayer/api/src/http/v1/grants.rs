@@ -15,7 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::{Usdc, one_of, written};
 use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
-use purser_service::{GrantOnChain, Grants, Resource, ServiceError, grants_filter};
+use purser_service::{GrantOnChain, Grants, Resource, ServiceError};
 
 /// A rule that a grant can waive.
 struct Beyond(Rule);
@@ -128,7 +128,7 @@ pub async fn list(
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<GrantResponse>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, &grants_filter(account_id))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(grants.list(&principal, account_id, request).await?.map(GrantResponse::from).into()))
 }
 

@@ -8,7 +8,7 @@ use crate::web::auth::AnyKey;
 use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::web::{ApiError, EntryResponse, entries_as_file};
 use purser_model::wire::schema::{one_of, written};
-use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Principal, Timestamp};
+use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Timestamp};
 use purser_service::History;
 
 const LIMIT_DEFAULT: u32 = 25;
@@ -35,14 +35,9 @@ fn filter(query: &mut ListQuery) -> Result<HistoryFilter, Invalid> {
 }
 
 /// The filters of the request, and which page it asks for.
-fn asked(
-    principal: &Principal,
-    account_id: AccountId,
-    mut query: ListQuery,
-) -> Result<(HistoryFilter, PageRequest), Invalid> {
+fn asked(mut query: ListQuery) -> Result<(HistoryFilter, PageRequest), Invalid> {
     let filter = filter(&mut query)?;
-    let bound = filter.text(principal.operator_id(), account_id);
-    let request = query.page(LIMIT_DEFAULT, &bound)?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok((filter, request))
 }
 
@@ -82,7 +77,7 @@ pub async fn list(
         let pages = history.all(&principal, account_id, filter).await?;
         return Ok(by_accept(entries_as_file(format, account_id, pages).await?));
     }
-    let (filter, request) = asked(&principal, account_id, query)?;
+    let (filter, request) = asked(query)?;
     let page = history.list(&principal, account_id, filter, request).await?;
     let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
     Ok(by_accept(Json(page).into_response()))

@@ -12,7 +12,7 @@ use crate::web::once::{Draw, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::PlainKeyText;
 use purser_model::{AccountId, ApiKey, CreateKey, CreateOperatorKey, KeyHolder, KeyId};
-use purser_service::{Keys, NewKey, keys_filter};
+use purser_service::{Keys, NewKey};
 
 /// A new key: the only answer that shows it.
 #[derive(Serialize, ToSchema)]
@@ -97,7 +97,7 @@ pub async fn list(
     query: ListQuery,
 ) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Agent(account_id);
-    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 
@@ -117,7 +117,7 @@ pub async fn list_operators(
     query: ListQuery,
 ) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Operator;
-    let request = query.page(LIMIT_DEFAULT, &keys_filter(operator.id, holder))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(keys.list(&operator, holder, request).await?.into()))
 }
 

@@ -6,7 +6,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::AccountId;
 use purser_model::wire::PolicyVersion;
-use purser_service::{Policies, policy_versions_filter};
+use purser_service::Policies;
 
 list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT) {});
 
@@ -26,7 +26,6 @@ pub async fn list(
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<PolicyVersion>>, ApiError> {
-    let filter = policy_versions_filter(operator.id, account_id);
-    let request = query.page(LIMIT_DEFAULT, &filter)?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(policies.versions(&operator, account_id, request).await?.into()))
 }

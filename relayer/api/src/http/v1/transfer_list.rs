@@ -42,6 +42,6 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<TransferResponse>>, ApiError> {
     let filter = filter(&mut query)?;
-    let request = query.page(LIMIT_DEFAULT, &filter.text(principal.operator_id()))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(transfers.list(&principal, filter, request).await?.map(TransferResponse::from).into()))
 }

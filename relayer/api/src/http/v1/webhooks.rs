@@ -16,7 +16,7 @@ use purser_model::{
     AccountId, CreateWebhook, Delivering, DisabledReason, EventType, Timestamp, UpdateWebhook, Webhook,
     WebhookId, WebhookStatus,
 };
-use purser_service::{NewSecret, Webhooks, webhooks_filter};
+use purser_service::{NewSecret, Webhooks};
 
 /// A webhook, without its secret.
 #[derive(Serialize, ToSchema)]
@@ -125,7 +125,7 @@ pub async fn list(
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
 ) -> Result<Json<PageResponse<WebhookResponse>>, ApiError> {
-    let request = query.page(LIMIT_DEFAULT, &webhooks_filter(operator.id))?;
+    let request = query.page(LIMIT_DEFAULT)?;
     Ok(Json(webhooks.list(&operator, request).await?.map(WebhookResponse::from).into()))
 }
 
