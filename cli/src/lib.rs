@@ -29,6 +29,7 @@ use self::output::Format;
 use purser_api::Version;
 use purser_api::http;
 use purser_base::traces;
+use purser_relayer::app;
 use purser_relayer::config::{Config, Sections};
 
 /// The extensions beside REST that a build has: whoever composes it says which.
@@ -36,7 +37,7 @@ pub trait Extensions: Copy {
     /// Commands of their own.
     type Command: Subcommand;
     /// What the configuration says of them, which opens them.
-    type Sections: Sections + http::HttpExtensions;
+    type Sections: Sections + app::Extensions;
 
     fn run(self, command: Self::Command) -> impl Future<Output = Result<()>>;
 

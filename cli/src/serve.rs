@@ -4,9 +4,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::output::print_line;
 use purser_api::Version;
-use purser_api::http::HttpExtensions;
 use purser_base::traces::Traces;
-use purser_relayer::app::App;
+use purser_relayer::app::{App, Extensions};
 use purser_relayer::config::Config;
 
 /// Serves until the first SIGINT or SIGTERM; a second one ends the process at once. Traces are flushed last.
@@ -14,7 +13,7 @@ pub(super) async fn run(
     config: &Config,
     traces: Option<Traces>,
     version: Version,
-    extensions: &impl HttpExtensions,
+    extensions: &impl Extensions,
 ) -> Result<()> {
     let mut signals = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut app = tokio::select! {

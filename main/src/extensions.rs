@@ -1,14 +1,14 @@
-//! The extensions of this build, each a cargo feature: what each is given of the service, and what the configuration says of it. None
-//! knows another.
+//! The extensions of this build, each a cargo feature: what each is given of the service, and what the configuration says of it. One knows
+//! another only where its `Cargo.toml` names it.
 
 #[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(all(test, feature = "mcp", feature = "x402"))]
+#[cfg(all(test, feature = "bulk", feature = "mcp", feature = "x402"))]
 mod tests;
 
 use anyhow::Result;
 use purser_api::http::{self, ExtensionRoutes, Inside};
-use purser_relayer::config;
+use purser_relayer::{app, config};
 use purser_service::Services;
 use serde::Deserialize;
 use utoipa::openapi::OpenApi;
@@ -53,6 +53,8 @@ impl purser_cli::Extensions for Extensions {
 
     fn described(self) -> OpenApi {
         let extensions = [
+            #[cfg(feature = "bulk")]
+            purser_bulk::described(),
             #[cfg(feature = "mcp")]
             purser_mcp::described(),
             #[cfg(feature = "x402")]
@@ -62,12 +64,46 @@ impl purser_cli::Extensions for Extensions {
     }
 }
 
-impl http::HttpExtensions for Sections {
-    #[cfg_attr(not(feature = "x402"), allow(unused_variables))]
-    fn rest(&self, services: &Services) -> OpenApiRouter {
+/// The extensions of a process.
+struct Running<'a> {
+    #[cfg_attr(
+        not(feature = "mcp"),
+        expect(dead_code, reason = "the only extension with settings is left out")
+    )]
+    sections: &'a Sections,
+    #[cfg_attr(
+        not(any(feature = "bulk", feature = "x402")),
+        expect(dead_code, reason = "REST has no more routes")
+    )]
+    services: Services,
+    #[cfg(feature = "bulk")]
+    many: purser_bulk::Many,
+}
+
+impl app::Extensions for Sections {
+    fn build(&self, services: &Services) -> impl http::HttpExtensions {
+        Running {
+            sections: self,
+            services: services.clone(),
+            #[cfg(feature = "bulk")]
+            many: purser_bulk::Many::new(services),
+        }
+    }
+}
+
+impl http::HttpExtensions for Running<'_> {
+    fn rest(&self) -> OpenApiRouter {
+        let extensions = [
+            #[cfg(feature = "bulk")]
+            purser_bulk::routes(self.many.clone(), &self.services),
+        ];
+        extensions.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
+    }
+
+    fn paying(&self) -> OpenApiRouter {
         let extensions = [
             #[cfg(feature = "x402")]
-            purser_x402::routes(services),
+            purser_x402::routes(&self.services),
         ];
         extensions.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
     }
@@ -77,13 +113,15 @@ impl http::HttpExtensions for Sections {
         let mut opened = ExtensionRoutes::default();
         #[cfg(feature = "dashboard")]
         {
-            opened.pages = purser_dashboard::routes(inside.services, inside.guard.clone(), inside.public_url);
+            let many = self.many.clone();
+            opened.pages =
+                purser_dashboard::routes(inside.services, many, inside.guard.clone(), inside.public_url);
         }
         #[cfg(feature = "mcp")]
         {
             opened.pages =
                 opened.pages.route("/register", axum::routing::post(purser_mcp::refuse_registration));
-            opened.guarded = Some(mcp::open(&self.mcp, inside));
+            opened.guarded = Some(mcp::open(&self.sections.mcp, inside));
         }
         opened
     }

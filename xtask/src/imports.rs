@@ -96,6 +96,8 @@ const WALLS: &[Wall] = &[
 /// The extensions stand on these alone.
 const OF_EXTENSIONS: &[&str] =
     &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
+/// Extensions that use another, which their `Cargo.toml` names.
+const ON_EXTENSIONS: &[(&str, &str)] = &[("dashboard", "bulk")];
 const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.
@@ -121,7 +123,7 @@ const CHAIN: &[Room] = &[
     Room { name: "solana", may_use: &["history", "live", "read", "send", "sign"], no_crates: &[] },
 ];
 
-/// The extensions, each a crate in a folder of its own: none knows another, and nothing inside knows one.
+/// The extensions, each a crate in a folder of its own. Nothing inside knows one.
 pub fn extensions(root: &Path) -> Result<Vec<String>> {
     let folder = root.join("extensions");
     let mut extensions = Vec::new();
@@ -202,16 +204,12 @@ pub fn check(root: &Path) -> Result<()> {
         wrong.extend(through_walls(root, wall.folder, wall.house, wall.never)?);
     }
     let extensions = extensions(root)?;
-    // Only what composes a build names its extensions.
-    let crates_of_extensions: Vec<String> =
-        extensions.iter().map(|extension| format!("purser_{}", extension.replace('-', "_"))).collect();
     for extension in &extensions {
-        wrong.extend(through_walls(
-            root,
-            &format!("extensions/{extension}"),
-            OF_EXTENSIONS,
-            NEVER_OF_EXTENSIONS,
-        )?);
+        let used = ON_EXTENSIONS.iter().filter(|(user, _)| user == extension);
+        let used: Vec<String> = used.map(|(_, used)| format!("purser-{used}")).collect();
+        let house: Vec<&str> = OF_EXTENSIONS.iter().copied().chain(used.iter().map(String::as_str)).collect();
+        let folder = format!("extensions/{extension}");
+        wrong.extend(through_walls(root, &folder, &house, NEVER_OF_EXTENSIONS)?);
     }
     let extensions: Vec<_> =
         extensions.iter().map(|extension| (root.join("extensions").join(extension), EXTENSION)).collect();
@@ -226,8 +224,7 @@ pub fn check(root: &Path) -> Result<()> {
             for file in files_of(source, room.name)? {
                 let text =
                     fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-                let named = crates_named(&text, crates_of_extensions.iter().map(String::as_str));
-                for (line, what) in violations(rooms, room, &text).into_iter().chain(named) {
+                for (line, what) in violations(rooms, room, &text) {
                     wrong.push(format!("{}:{line}: `{}` may not use `{what}`", file.display(), room.name));
                 }
             }
@@ -250,11 +247,14 @@ fn through_walls(root: &Path, folder: &str, house: &[&str], never: &[&str]) -> R
         .collect())
 }
 
-/// The forbidden names in the `[dependencies]` of a `Cargo.toml`.
+/// The forbidden names in the `[dependencies]` of a `Cargo.toml`, but for those that its feature `testing` brings.
 fn forbidden(text: &str, house: &[&str], never: &[&str]) -> Vec<String> {
     let lines = text.lines().skip_while(|line| *line != "[dependencies]").skip(1);
     let lines = lines.take_while(|line| !line.starts_with('['));
     let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty());
+    let testing =
+        text.split("\ntesting = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
+    let names = names.filter(|name| !testing.contains(&format!("\"dep:{name}\"")));
     let is_wrong = |name: &&str| match name.starts_with("purser") {
         true => !house.contains(name),
         false => never.iter().any(|never| name.starts_with(never)),

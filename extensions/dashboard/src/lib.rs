@@ -45,6 +45,7 @@ use axum::middleware;
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use purser_api::web::{ApiError, Guard};
+use purser_bulk::Many;
 use purser_service::Services;
 
 use self::page::PageError;
@@ -58,6 +59,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; scr
 #[derive(Clone)]
 struct Desk {
     services: Arc<Services>,
+    many: Many,
     guard: Guard,
     /// What checks passkeys, or why there are none.
     passkeys: Arc<Result<Ceremonies, NoPasskeys>>,
@@ -69,10 +71,16 @@ impl FromRef<Desk> for Arc<Services> {
     }
 }
 
+impl FromRef<Desk> for Many {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.many.clone()
+    }
+}
+
 /// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are. `public_url`: where browsers reach them.
-pub fn routes(services: &Services, guard: Guard, public_url: &str) -> Router {
+pub fn routes(services: &Services, many: Many, guard: Guard, public_url: &str) -> Router {
     let passkeys = Arc::new(passkeys::offered(services, public_url));
-    let desk = Desk { services: Arc::new(services.clone()), guard, passkeys };
+    let desk = Desk { services: Arc::new(services.clone()), many, guard, passkeys };
     Router::new()
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))

@@ -7,13 +7,13 @@ use askama::Template;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use purser_api::web::many::{Changed, Compared, change, compare};
 use purser_api::web::{ApiError, Fields, HasChanged, OnRecord};
+use purser_bulk::{Changed, Compared, Many, ManyChange, ManyDone, change, compare};
 use purser_model::{
     AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, Invalid, PageRequest, PolicyUpdate, Rule,
     Selection, Tag, Timestamp,
 };
-use purser_service::{ManyChange, ManyDone, RulesInForce, ServiceError, Services, Will};
+use purser_service::{RulesInForce, ServiceError, Services, Will};
 use serde_json::{Map, Value, json};
 
 use super::accounts::search;
@@ -204,18 +204,19 @@ fn answer(
 /// Shows what the change would do.
 pub async fn look(
     State(services): State<Arc<Services>>,
+    State(many): State<Many>,
     signed: Signed,
     form: Form,
 ) -> Result<Response, PageError> {
     let budgets = KnownBudgets::of(&services, &signed.operator).await;
-    Ok(match look_at(&services, &signed, &form, &budgets).await {
+    Ok(match look_at((&services, &many), &signed, &form, &budgets).await {
         Ok(shown) => answer(&signed, budgets, form, Some(shown), None),
         Err(error) => answer(&signed, budgets, form, None, Some(Complaint::of(error)?)),
     })
 }
 
 async fn look_at(
-    services: &Services,
+    (services, many): (&Services, &Many),
     signed: &Signed,
     form: &Form,
     budgets: &KnownBudgets,
@@ -223,7 +224,7 @@ async fn look_at(
     let fields = asked(form)?;
     let change = change_of(fields.as_ref())?;
     let selection = selected(services, signed, form).await?;
-    let all = compare(&services.many, &signed.operator, &selection, &change, true).await?;
+    let all = compare(many, &signed.operator, &selection, &change, true).await?;
     let would_change = |one: &&Compared| matches!(one.planned.will, Ok(Will::Apply | Will::Wait));
     let named = |one: &Compared| format!("{}-{}", one.planned.id, one.planned.expected_version);
     let waiting = all.iter().find(|one| matches!(one.planned.will, Ok(Will::Wait)));
@@ -278,31 +279,33 @@ impl DonePage {
 
 pub async fn change_policies(
     State(services): State<Arc<Services>>,
+    State(many): State<Many>,
     signed: Signed,
     on_record: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let update = PolicyUpdate::from_json(form.text("change").as_bytes())?;
     let fields = Fields::of_json(form.text("change").as_bytes());
-    carry_out(&services, (&signed, &on_record), &form, (ManyChange::Policy(update), fields)).await
+    carry_out((&services, &many), (&signed, &on_record), &form, (ManyChange::Policy(update), fields)).await
 }
 
 pub async fn halt(
     State(services): State<Arc<Services>>,
+    State(many): State<Many>,
     signed: Signed,
     on_record: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
-    carry_out(&services, (&signed, &on_record), &form, (ManyChange::Halt, None)).await
+    carry_out((&services, &many), (&signed, &on_record), &form, (ManyChange::Halt, None)).await
 }
 
 async fn carry_out(
-    services: &Services,
+    (services, many): (&Services, &Many),
     (signed, on_record): (&Signed, &OnRecord),
     form: &Form,
     (asked, fields): (ManyChange, Option<Fields>),
 ) -> Result<Response, PageError> {
-    let (many, operator) = (&services.many, &signed.operator);
+    let operator = &signed.operator;
     let _turn = many.turn(operator, &asked).await;
     let all = compare(many, operator, &shown_accounts(form)?, &asked, false).await?;
     let of = (operator, on_record);

@@ -1,9 +1,11 @@
 //! What all extensions together are.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use config::{File, FileFormat};
 use purser_api::http;
+use purser_api::http::testing::is_as_committed;
 use purser_api::web::Code;
 use purser_cli::Extensions as _;
 use purser_relayer::config::Config;
@@ -43,6 +45,14 @@ fn every_tool_has_its_operation_and_schemas_hold_all_that_they_refer_to() {
             }
         }
     }
+}
+
+/// A change of this file is a change of the interface: `PURSER_TEST_REWRITE=1` writes it anew.
+#[test]
+fn document_is_as_committed() {
+    let now = http::document(Extensions.described()).to_pretty_json().expect("JSON");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/extensions/openapi.json");
+    is_as_committed(&file, &format!("{now}\n"));
 }
 
 #[test]

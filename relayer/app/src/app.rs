@@ -75,6 +75,12 @@ pub enum StartError {
     Fallen(&'static str),
 }
 
+/// The extensions of a build, as its configuration has them.
+pub trait Extensions {
+    /// Makes them, once in a process.
+    fn build(&self, services: &Services) -> impl HttpExtensions;
+}
+
 /// A running service.
 pub struct App {
     url: String,
@@ -90,7 +96,7 @@ impl App {
     pub async fn start(
         config: &Config,
         version: Version,
-        extensions: &impl HttpExtensions,
+        extensions: &impl Extensions,
     ) -> Result<Self, StartError> {
         let tasks = Tasks::default();
         let started = Self::build(config, tasks.clone(), version, extensions).await;
@@ -104,7 +110,7 @@ impl App {
         config: &Config,
         tasks: Tasks,
         version: Version,
-        extensions: &impl HttpExtensions,
+        extensions: &impl Extensions,
     ) -> Result<Self, StartError> {
         let files = raise_open_files();
         let outgoing = Outgoing::of_files(files);
@@ -201,7 +207,7 @@ impl App {
             public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
-        let router = http::router(&services, settings, extensions);
+        let router = http::router(&services, settings, &extensions.build(&services));
         let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);

@@ -103,7 +103,7 @@ pub use quotas::{NoTokenAccount, QuotaExceeded, Quotas};
 pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};
-pub use selection::{ManyOutcome, SELECTED_MAX, Selection};
+pub use selection::{SELECTED_MAX, Selection};
 pub use session::{
     SESSION_IDLE_MAX, SESSION_LIFE_MAX, SESSIONS_PER_KEY_MAX, Session, SessionId, SessionToken,
 };

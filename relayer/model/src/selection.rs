@@ -1,7 +1,5 @@
 use std::collections::BTreeMap;
 
-use purser_core::words;
-
 use super::{AccountFilter, AccountId};
 
 /// Most accounts of one change.
@@ -13,18 +11,4 @@ pub enum Selection {
     /// These: each, where that was said, only while its policy has this version.
     Named(BTreeMap<AccountId, Option<u64>>),
     Filtered(AccountFilter),
-}
-
-words! {
-    /// What became of one account, or would.
-    pub enum ManyOutcome = "ManyOutcome":
-        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as \
-         `error` says." {
-        Applied = "applied",
-        /// It loosens something, and waits.
-        Pending = "pending",
-        /// It was so already.
-        Unchanged = "unchanged",
-        Failed = "failed",
-    }
 }

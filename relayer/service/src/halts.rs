@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use super::error::{Resource, ServiceError};
 use super::pauses_and_halts::PausesAndHalts;
+use super::planned::{Chosen, Planned, RulesInForce, Will, choose};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use crate::parts::finish;
-use purser_model::{Account, AccountId, Halted, HaltedBy, Operator, Stopped};
+use purser_model::{Account, AccountId, Halted, HaltedBy, Operator, Selection, Stopped};
 
 /// Halts stop every account of an operator, or one account, at once. Only the admin's own wallet can resume.
 #[derive(Clone)]
@@ -35,6 +36,18 @@ impl Halts {
         let account = self.inside.store.accounts.find_account(operator.id, id).await?;
         let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
         self.halt(operator.clone(), Some(account), scope.clone()).await
+    }
+
+    /// What a halt would do now to each of these accounts. Changes nothing. Invalid: too many accounts. With `in_turn`, TooManyReads:
+    /// the operator's turn does not come soon.
+    pub async fn plan(
+        &self,
+        operator: &Operator,
+        selection: &Selection,
+        in_turn: bool,
+    ) -> Result<Vec<Planned>, ServiceError> {
+        let (_, chosen) = choose(&self.inside, operator, selection, in_turn).await?;
+        Ok(chosen.into_iter().map(plan_halt).collect())
     }
 
     async fn halt(
@@ -66,5 +79,21 @@ impl Halts {
             })
         })
         .await
+    }
+}
+
+fn plan_halt(chosen: Chosen) -> Planned {
+    let Some((account, agent)) = chosen.found else { return Planned::not_found(chosen.id) };
+    let before = RulesInForce::of(&agent);
+    let will = if before.is_halted { Will::BeUnchanged } else { Will::Apply };
+    Planned {
+        id: account.id,
+        name: Some(account.name),
+        version: Some(agent.policy_version),
+        expected_version: agent.policy_version,
+        delay_seconds: 0,
+        rules: Some((before.clone(), RulesInForce { is_halted: true, ..before })),
+        will: Ok(will),
+        warnings: Vec::new(),
     }
 }

@@ -29,7 +29,6 @@ mod keys;
 mod last_seen;
 mod limit_looks;
 mod limits;
-mod many;
 mod part;
 mod parts;
 mod passkeys;
@@ -69,7 +68,6 @@ pub use self::history::{EntryView, History};
 pub use self::keys::{Keys, NewKey, make_key};
 pub use self::last_seen::SeenAccount;
 pub use self::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
-pub use self::many::{Many, ManyChange, ManyDone};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
@@ -81,6 +79,7 @@ pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{StreamFilter, Streamed, Streams};
 pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
+pub use self::turns::OneAtATime;
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::SystemClock;
@@ -163,7 +162,6 @@ pub struct Services {
     pub accounts: Accounts,
     pub policies: Policies,
     pub halts: Halts,
-    pub many: Many,
     pub signers: Signers,
     pub transfers: Transfers,
     pub approvals: Approvals,
@@ -216,7 +214,6 @@ impl Services {
         Self {
             figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),
             cleaning: Cleaning::new(of(), setup.retention),
-            many: Many::new(of(), policies.clone(), halts.clone()),
             approvals: Approvals::new(of(), views, engine, co_signatures.clone(), setup.approval_links),
             budgets: Budgets::new(of()),
             grants: Grants::new(of()),

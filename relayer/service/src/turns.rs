@@ -7,7 +7,7 @@ type OneTurn = tokio::sync::Mutex<()>;
 
 /// Serialises the changes of one thing within this process: of an account's policy, of a budget, of many accounts of one operator.
 /// Between processes, the policies' versions decide; a budget has none, so there the last one wins.
-pub(super) struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
+pub struct OneAtATime<K>(Arc<Mutex<HashMap<K, Weak<OneTurn>>>>);
 
 impl<K: Eq + Hash> OneAtATime<K> {
     pub fn of(&self, id: K) -> Arc<OneTurn> {

@@ -16,6 +16,8 @@ fn a_crate_beyond_its_wall_is_found() {
     let found = forbidden(text, &["purser-model"], &["solana-", "sqlx"]);
     assert_eq!(found, ["purser-chain", "solana-sdk"]);
     assert!(forbidden(text, &["purser-chain", "purser-model"], &["sqlx"]).is_empty());
+    let for_tests = format!("[features]\ntesting = [\"dep:purser-chain\"]\n{text}");
+    assert_eq!(forbidden(&for_tests, &["purser-model"], &["sqlx"]), [""; 0]);
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn import_with_the_stream_is_allowed() {
 }
 
 #[test]
-fn extensions_are_known_by_their_folders_and_named_by_nobody() {
+fn extensions_are_known_by_their_folders_and_crates_by_their_names() {
     let extensions = extensions(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..")).expect("read");
     assert!(extensions.iter().any(|extension| extension == "x402"), "{extensions:?}");
     let named = crates_named(

@@ -14,6 +14,8 @@ mod site;
 mod unread;
 mod v1;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -35,14 +37,14 @@ pub use serve::serve;
 
 use self::v1::{
     accounts, actions, approvals, budgets, deliveries, denials, events, grants, halts, history, keys, limits,
-    many, policies, policy_versions, transfer_list, transfers, webhooks,
+    policies, policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::web::error::after_panic;
-use crate::web::{ApiError, Guard, HttpSettings, auth, body, once};
+use crate::web::{ApiError, Guard, HttpSettings, auth, body, name_once, once};
 use purser_base::metrics::Metrics;
 use purser_service::{
-    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Many,
-    Policies, Services, Streams, Transfers, Webhooks,
+    Accounts, Actions, Approvals, Budgets, Denials, Events, Grants, Halts, Health, History, Keys, Policies,
+    Services, Streams, Transfers, Webhooks,
 };
 
 /// The largest request head, line and headers together, in bytes; and how many headers it may have.
@@ -65,14 +67,14 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Many: many, Transfers: transfers, History: history,
+    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Denials: denials, Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
 
 /// The routes that need a key, each with its description: a route without one cannot be added here.
 fn guarded() -> OpenApiRouter<Serving> {
-    let mut routes = OpenApiRouter::default()
+    let routes = OpenApiRouter::default()
         .routes(routes!(accounts::create, accounts::list))
         .routes(routes!(accounts::get, accounts::patch))
         .routes(routes!(accounts::balance))
@@ -95,8 +97,6 @@ fn guarded() -> OpenApiRouter<Serving> {
         .routes(routes!(keys::revoke_own))
         .routes(routes!(halts::create))
         .routes(routes!(halts::create_for_account))
-        .routes(routes!(many::policies))
-        .routes(routes!(many::halts))
         .routes(routes!(events::list))
         .routes(routes!(events::get))
         .routes(routes!(webhooks::create, webhooks::list))
@@ -105,9 +105,7 @@ fn guarded() -> OpenApiRouter<Serving> {
         .routes(routes!(deliveries::test))
         .routes(routes!(deliveries::list))
         .routes(routes!(deliveries::replay));
-    let posts = routes.get_openapi_mut().paths.paths.values_mut().filter_map(|item| item.post.as_mut());
-    posts.for_each(openapi::headers::name_once);
-    routes
+    name_once(routes)
 }
 
 /// The routes of transfers, which need a key too.
@@ -124,18 +122,22 @@ fn open() -> OpenApiRouter<Serving> {
     OpenApiRouter::default().routes(routes!(health::get))
 }
 
-/// The routes of [`guarded`], whose POSTs are carried out once per name, and whose changes are on record: a payment's record is its
-/// transfer.
-fn done_once(services: &Services) -> OpenApiRouter<Serving> {
-    let recorded = recorded::record(guarded(), services.actions.clone());
+/// These routes, whose POSTs are carried out once per name, and whose changes are on record.
+fn done_once(routes: OpenApiRouter, services: &Services) -> OpenApiRouter {
+    let recorded = recorded::record(routes, services.actions.clone());
     recorded.route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
 }
 
-/// The extensions of a build: what each is made of, and the routes that it has. A build without extensions has those of REST alone.
+/// The extensions of a build, with the routes that they have. A build without extensions has those of REST alone.
 pub trait HttpExtensions {
-    /// Routes that extensions add to REST: behind its guard, in its document, and there for other extensions.
-    fn rest(&self, services: &Services) -> OpenApiRouter {
-        let _ = services;
+    /// Routes that extensions add to REST: behind its guard, in its document, there for other extensions, each POST done once per name
+    /// and each change on record.
+    fn rest(&self) -> OpenApiRouter {
+        OpenApiRouter::default()
+    }
+
+    /// Routes that pay, with idempotency keys of their own; otherwise as those of `rest`. A payment's record is its transfer.
+    fn paying(&self) -> OpenApiRouter {
         OpenApiRouter::default()
     }
 
@@ -171,7 +173,8 @@ pub struct ExtensionRoutes {
 /// All routes: REST's, and those of the extensions.
 pub fn router(services: &Services, settings: HttpSettings, extensions: &impl HttpExtensions) -> Router {
     let guard = Guard::new(services.keys.clone(), &settings);
-    let (rest, described) = with_extensions(services, extensions);
+    let keyed = keyed(services, extensions);
+    let (rest, described) = for_extensions(keyed.clone());
     let extensions_beside = extensions.beside(Inside {
         services,
         guard: guard.clone(),
@@ -179,7 +182,7 @@ pub fn router(services: &Services, settings: HttpSettings, extensions: &impl Htt
         rest,
         described,
     });
-    let mut routes = keyed(services, extensions)
+    let mut routes = keyed
         .route_layer(middleware::from_fn_with_state(guard.clone(), auth::guard))
         .merge(open().with_state(Serving(Arc::new(services.clone()))));
     if let Some(guarded) = extensions_beside.guarded {
@@ -194,9 +197,10 @@ pub fn router(services: &Services, settings: HttpSettings, extensions: &impl Htt
 
 /// The routes that need a key and its scopes, each done once per name.
 fn keyed(services: &Services, extensions: &impl HttpExtensions) -> OpenApiRouter {
-    // Transfers have idempotency keys of their own.
-    let own = done_once(services).merge(paying());
-    scopes::check_scopes(own.with_state(Serving(Arc::new(services.clone()))).merge(extensions.rest(services)))
+    let serving = Serving(Arc::new(services.clone()));
+    let named = guarded().with_state(serving.clone()).merge(extensions.rest());
+    let paying = paying().with_state(serving).merge(extensions.paying());
+    scopes::check_scopes(done_once(named, services).merge(paying))
 }
 
 /// What they do, but for those of extensions.
@@ -205,8 +209,8 @@ pub fn keyed_described() -> OpenApi {
 }
 
 /// The same routes for extensions, which the guard stands before.
-fn with_extensions(services: &Services, extensions: &impl HttpExtensions) -> (Router, OpenApi) {
-    let (routes, described) = keyed(services, extensions).split_for_parts();
+fn for_extensions(keyed: OpenApiRouter) -> (Router, OpenApi) {
+    let (routes, described) = keyed.split_for_parts();
     let routes = routes
         .fallback(async || ApiError::RouteNotFound)
         .layer(middleware::from_fn(auth::refuse_marked))

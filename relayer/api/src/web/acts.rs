@@ -43,7 +43,7 @@ pub struct OnRecord {
     pub scope: AuditScope,
     action: Action,
     /// The key of the request, or of the session.
-    pub(super) key_id: KeyId,
+    pub key_id: KeyId,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
@@ -72,7 +72,7 @@ pub async fn on_record(
 }
 
 /// Carries out one part of a request on a record of its own, which has the request's id, key and address.
-pub(super) async fn part_on_record<T>(
+pub async fn part_on_record<T>(
     actions: &Actions,
     (operator, OnRecord { action: of, scope: of_request, .. }): (&Operator, &OnRecord),
     (name, object, asked, is_stop): (&str, AccountId, Option<&Fields>, bool),

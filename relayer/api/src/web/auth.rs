@@ -212,7 +212,7 @@ impl<S: Send + Sync> FromRequestParts<S> for AnyKey {
 }
 
 /// The operator itself: an agent key is answered with 403.
-pub(crate) struct OperatorOnly(pub Operator);
+pub struct OperatorOnly(pub Operator);
 
 impl<S: Send + Sync> FromRequestParts<S> for OperatorOnly {
     type Rejection = ApiError;

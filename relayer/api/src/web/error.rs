@@ -120,7 +120,7 @@ pub(crate) struct ErrorAnswer(ErrorBody);
 /// An error as it is answered.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = ErrorBody)]
-pub(crate) struct ErrorBody {
+pub struct ErrorBody {
     error: Code,
     #[schema(value_type = Message)]
     pub(crate) message: Cow<'static, str>,
@@ -201,7 +201,7 @@ impl ErrorBody {
 
 impl ApiError {
     /// The whole body for request `id`, and after how many seconds to try again.
-    pub(crate) fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
+    pub fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
         let (body, retry_after) = self.answer();
         (ErrorBody { request_id: Some(id.to_string().into()), ..body }, retry_after)
     }

@@ -24,7 +24,7 @@ use purser_service::{NamedRequest, RequestOutcome, RequestStart, Requests, Run, 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// The largest answer that is kept, in bytes: no POST has a larger one. A change of many accounts has the largest.
-pub(crate) const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// The header's value. Invalid: not UTF-8, or given twice.
 pub fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, Invalid> {

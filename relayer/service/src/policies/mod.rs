@@ -155,7 +155,7 @@ impl Policies {
     }
 
     /// As [`Policies::patch`], for one of many whose plan had the operator's turn.
-    pub(super) async fn patch_planned(
+    pub async fn patch_planned(
         &self,
         operator: &Operator,
         id: AccountId,

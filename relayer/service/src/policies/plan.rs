@@ -7,20 +7,21 @@ use super::{Policies, ReadAccount};
 use crate::ServiceError;
 use crate::allowlist::resolve;
 use crate::error::Forbidden;
-use crate::planned::{Chosen, Planned, RulesInForce, Will};
-use purser_chain::{AccountBounds, OperatorOnChain};
-use purser_model::{AllowedRecipients, Operator, PolicyUpdate};
+use crate::planned::{Planned, RulesInForce, Will, choose};
+use purser_chain::AccountBounds;
+use purser_model::{AllowedRecipients, Operator, PolicyUpdate, Selection};
 
 impl Policies {
-    /// What a PATCH would do to each of these accounts now, in their order. Invalid: the budget is none of the operator's, or a
-    /// reason is missing.
-    pub(crate) async fn plan(
+    /// What a PATCH would do to each of these accounts now, in their order. Changes nothing. Invalid: too many accounts, the budget
+    /// is none of the operator's, or a reason is missing. With `in_turn`, TooManyReads: the operator's turn does not come soon.
+    pub async fn plan(
         &self,
         operator: &Operator,
-        on_chain: &OperatorOnChain,
-        chosen: Vec<Chosen>,
+        selection: &Selection,
         update: &PolicyUpdate,
+        in_turn: bool,
     ) -> Result<Vec<Planned>, ServiceError> {
+        let (on_chain, chosen) = choose(&self.inside, operator, selection, in_turn).await?;
         let no_budget = match update.budget {
             Some(Some(budget)) => self.check_budget(operator, &budget.0).await.err(),
             Some(None) | None => None,

@@ -14,6 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::{component, headers, needs_key};
 use crate::web::code::Code;
 use crate::web::error::{ApiError, ErrorBody, Unpaid};
+use crate::web::headers::ONCE;
 use crate::web::request_id::RequestId;
 use purser_model::{
     Approval, CheckedRule, Checks, Failure, FailureCode, Invalid, Limit, QuotaExceeded, Rejection,
@@ -64,7 +65,7 @@ fn codes_of(operation: &mut Operation) -> BTreeSet<Code> {
         RefOr::T(parameter) => parameter.parameter_in == ParameterIn::Path,
         RefOr::Ref(_) => false,
     });
-    if operation.extensions.as_mut().is_some_and(|extensions| extensions.remove(headers::ONCE).is_some()) {
+    if operation.extensions.as_mut().is_some_and(|extensions| extensions.remove(ONCE).is_some()) {
         codes.extend([Code::IdempotencyConflict, Code::IdempotencyInProgress]);
     }
     codes.extend([Code::InternalError, Code::Timeout]);

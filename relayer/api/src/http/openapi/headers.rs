@@ -1,6 +1,5 @@
 //! Headers: those that many routes take, and those of answers.
 
-use purser_model::IdempotencyKey;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -15,8 +14,6 @@ pub(super) const X_REQUEST_ID: &str = "X-Request-Id";
 pub(super) const RETRY_AFTER: &str = "Retry-After";
 pub(super) const WWW_AUTHENTICATE: &str = "WWW-Authenticate";
 pub(crate) const LAST_EVENT_ID_CHARS_MAX: usize = 512;
-/// Marks the operations that are carried out once under their name, until the document is complete.
-pub(super) const ONCE: &str = "x-once";
 const RATE_LIMIT: [(&str, &str); 3] = [
     ("RateLimit-Limit", "How many requests this key may make at once."),
     ("RateLimit-Remaining", "How many of them are left."),
@@ -25,24 +22,6 @@ const RATE_LIMIT: [(&str, &str); 3] = [
         "Seconds until all of them are available again; on a 429, until the next request is accepted.",
     ),
 ];
-
-/// A request that is carried out once under its name: see `once`.
-pub(crate) fn name_once(operation: &mut Operation) {
-    let description = "A name of the request, which is then done once: asked for again within 24 hours, it is answered as the first time.";
-    let header = request_header("Idempotency-Key", description, IdempotencyKey::schema());
-    operation.parameters.get_or_insert_default().push(RefOr::T(header));
-    operation.extensions.get_or_insert_default().insert(ONCE.to_owned(), true.into());
-    for (status, response) in &mut operation.responses.responses {
-        if let RefOr::T(response) = response
-            && status.starts_with('2')
-        {
-            let text = ObjectBuilder::new().schema_type(Type::String).build();
-            let replayed =
-                HeaderBuilder::new().schema(Some(text)).description(Some("`true` for a repeated request."));
-            response.headers.insert("Idempotent-Replayed".to_owned(), RefOr::T(replayed.build()));
-        }
-    }
-}
 
 /// `If-Match`: the version of a policy.
 pub(crate) enum IfMatch {}

@@ -1,10 +1,13 @@
 //! A wallet as the payee: its associated USDC token account is paid, if it has one and still owns it.
 
+use axum::http::StatusCode;
 use purser_chain::scripted::{vault_at, wallet_at};
 use purser_chain::{Destination, Outcome, Refusal};
 use purser_core::NotWallet;
+use purser_model::Address;
+use serde_json::{Value, json};
 
-use super::*;
+use super::Relayer;
 
 /// A wallet, and where it is paid.
 fn wallet(relayer: &Relayer, number: u16) -> (Address, Address) {

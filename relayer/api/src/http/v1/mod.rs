@@ -13,7 +13,6 @@ pub(super) mod halts;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod limits;
-pub(super) mod many;
 pub(crate) mod policies;
 mod policy_read_only;
 pub(super) mod policy_versions;

@@ -5,24 +5,23 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use purser_api::web::{
+    ApiError, Code, ErrorBody, HasChanged, Json as Body, OnRecord, OperatorOnly, RequestId,
+};
+use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, one_of, reference};
+use purser_model::wire::{Fields, PolicyFields, WarningBody, schema::written};
+use purser_model::{
+    AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, Operator, PolicyUpdate,
+    Selection, Tag, Timestamp,
+};
+use purser_service::{Actions, Planned, ServiceError, Will};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use crate::web::auth::OperatorOnly;
-use crate::web::body::Json as Body;
-use crate::web::code::Code;
-use crate::web::error::{ApiError, ErrorBody};
-use crate::web::many::{Changed, Compared, change, compare};
-use crate::web::{HasChanged, OnRecord, RequestId};
-use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, reference};
-use purser_model::wire::{Fields, PolicyFields, WarningBody, schema::written};
-use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, ManyOutcome, Operator,
-    PolicyUpdate, Selection, Tag, Timestamp,
-};
-use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, ServiceError, Will};
+use crate::change::{Changed, Compared, change, compare};
+use crate::many::{Many, ManyChange, ManyDone};
 
 /// Which accounts: `ids`, `versions`, `all`, or `tag`, `status` or both; 1,000 at most.
 #[derive(Deserialize, ToSchema)]
@@ -111,7 +110,23 @@ struct PolicyOfMany(Box<RawValue>);
 #[derive(Serialize)]
 struct PartsOfAccount(Fields);
 
+/// What became of one account, or would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ManyOutcome {
+    Applied,
+    /// It loosens something, and waits.
+    Pending,
+    /// It was so already.
+    Unchanged,
+    Failed,
+}
+
 written! {
+    ManyOutcome = "ManyOutcome": one_of(
+        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says.",
+        ["applied", "pending", "unchanged", "failed"],
+    );
     PolicyOfMany = "PolicyOfMany": changed::<PolicyUpdate>(|policy| {
         policy.description = Some("Fields that are left out stay as they are.".to_owned());
         policy.properties.remove("expected_version");
@@ -260,7 +275,7 @@ async fn carry_out(
     id: RequestId,
     asked: AskedOfMany,
 ) -> Result<Response, ApiError> {
-    let selection = asked.accounts.try_into()?;
+    let selection = Selection::try_from(asked.accounts)?;
     let _turn = if asked.dry_run { None } else { Some(many.turn(&operator, &asked.change).await) };
     let compared = compare(&many, &operator, &selection, &asked.change, asked.dry_run).await?;
     let all = if asked.dry_run {
@@ -345,8 +360,8 @@ mod tests {
     use axum::body::to_bytes;
 
     use super::*;
-    use crate::web::many::SHOWN_BYTES_MAX;
-    use crate::web::once::ANSWER_BYTES_MAX;
+    use crate::change::SHOWN_BYTES_MAX;
+    use purser_api::web::ANSWER_BYTES_MAX;
     use purser_model::{NAME_CHARS_MAX, SELECTED_MAX};
     use purser_policy::Warning;
 

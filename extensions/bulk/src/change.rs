@@ -1,15 +1,15 @@
-//! One change for many accounts, each on record by itself: for REST, and for extensions.
+//! One change for many accounts, each on record by itself: for REST, and for other extensions.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::StreamExt;
-
-use super::acts::{OnRecord, part_on_record};
-use super::error::ApiError;
+use purser_api::web::{ApiError, OnRecord, part_on_record};
 use purser_model::wire::{Fields, PolicyFields};
 use purser_model::{Invalid, Operator, Selection};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Actions, Many, ManyChange, ManyDone, Planned, RulesInForce, ServiceError, Will};
+use purser_service::{Actions, Planned, RulesInForce, ServiceError, Will};
+
+use crate::many::{Many, ManyChange, ManyDone};
 
 /// How many accounts are changed at once.
 const AT_ONCE: usize = 16;
