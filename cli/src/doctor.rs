@@ -92,7 +92,10 @@ impl Findings {
 pub(super) async fn run<S: Sections>(format: Format, file: Option<&Path>) -> Result<ExitCode> {
     let mut findings = Findings { format, all: Vec::new() };
     match Config::read::<S>(file) {
-        Ok((config, _)) => look_at(&config, Config::file_of(file).as_deref(), &mut findings).await?,
+        Ok((config, sections)) => {
+            let file = Config::file_of(file);
+            look_at(&config, (file.as_deref(), sections.refusals_key()), &mut findings).await?;
+        }
         Err(error) => findings.not_ok(
             "configuration",
             error,
@@ -115,10 +118,14 @@ pub(super) async fn run<S: Sections>(format: Format, file: Option<&Path>) -> Res
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn look_at(config: &Config, file: Option<&Path>, findings: &mut Findings) -> Result<()> {
+async fn look_at(
+    config: &Config,
+    (file, refusals_key): (Option<&Path>, Option<&Path>),
+    findings: &mut Findings,
+) -> Result<()> {
     let place = file.map_or_else(|| "the environment".into(), |file| file.display().to_string());
     findings.ok("configuration", place)?;
-    let keys = files::look_at(config, file, findings)?;
+    let keys = files::look_at(config, (file, refusals_key), findings)?;
     look_at_traces(findings)?;
     listeners::look_at(&config.server, findings).await?;
     let (operators, accounts) = database::look_at(config, keys.sealing.as_deref(), findings).await?;

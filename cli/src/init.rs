@@ -95,7 +95,7 @@ struct Made {
     transfer: Address,
     admin: Option<Address>,
     guardian: GuardianChoice,
-    denials: Address,
+    denials: Option<Address>,
 }
 
 pub(super) fn run<S: Sections>(format: Format, arguments: &Init) -> Result<()> {
@@ -106,13 +106,14 @@ pub(super) fn run<S: Sections>(format: Format, arguments: &Init) -> Result<()> {
     if config.exists() {
         bail!("{} is there already; nothing was written", config.display());
     }
-    let text = config_text(arguments, &folder);
+    let signs_refusals = S::NAMES.contains(&"denials");
+    let text = config_text(arguments, &folder, signs_refusals);
     // Before anything is made, so that a wrong argument is reported as one.
     Config::parse::<S>(&text)?;
     let policy = find_or_make_key(&folder, POLICY)?;
     let transfer = find_or_make_key(&folder, TRANSFER)?;
     let admin = arguments.managed.then(|| find_or_make_key(&folder, ADMIN)).transpose()?;
-    let denials = find_or_make_key(&folder, DENIALS)?;
+    let denials = signs_refusals.then(|| find_or_make_key(&folder, DENIALS)).transpose()?;
     make_webhook_key(&folder.join(WEBHOOK_KEY))?;
     secret_file::write_new(&config, text.as_bytes())
         .with_context(|| format!("cannot make {}", config.display()))?;
@@ -157,7 +158,7 @@ fn quoted(text: impl ToString) -> String {
     Value::String(text.to_string()).to_string()
 }
 
-fn config_text(arguments: &Init, folder: &Path) -> String {
+fn config_text(arguments: &Init, folder: &Path, signs_refusals: bool) -> String {
     let (cluster, usdc) = match arguments.network {
         Network::Test => ("api.devnet.solana.com", DEVNET_USDC),
         Network::Live => ("api.mainnet-beta.solana.com", MAINNET_USDC),
@@ -202,10 +203,7 @@ program_check = "warn"         # "refuse": do not start where the program on cha
 
 [webhooks]
 secret_key_file = {webhook_key}   # seals the secrets of webhooks: keep a copy apart from the database
-
-[denials]
-keypair = {denials}   # signs refusals, and nothing else: keep a copy
-
+{denials}
 [retention]
 refusals_days = 90             # refused transfers and their entries; what moved money stays, and so do signed refusals
 sign_ins_days = 90             # sign-ins to the dashboard and sign-outs; records of changes stay
@@ -219,7 +217,14 @@ sign_ins_days = 90             # sign-ins to the dashboard and sign-outs; record
         policy = file(POLICY),
         transfer = file(TRANSFER),
         webhook_key = file(WEBHOOK_KEY),
-        denials = file(DENIALS),
+        denials = if signs_refusals {
+            format!(
+                "\n[denials]\nkeypair = {}   # signs refusals, and nothing else: keep a copy\n",
+                file(DENIALS)
+            )
+        } else {
+            String::new()
+        },
     )
 }
 
@@ -280,7 +285,7 @@ impl Made {
             "folder": self.folder.display().to_string(),
             "config": self.config(),
             "fund": fund.collect::<Value>(),
-            "denials_key": self.denials.to_string(),
+            "denials_key": self.denials.map(|key| key.to_string()),
             "next": self.next(),
         })
     }
@@ -302,7 +307,9 @@ impl Made {
         for (role, address, sol, what_for) in self.to_fund() {
             let _ = writeln!(text, "  {role:<18}  {address:<44}  {sol:<4}  {what_for}");
         }
-        let _ = writeln!(text, "\nRefusals are signed by {}: tell auditors. It needs no SOL.", self.denials);
+        if let Some(key) = self.denials {
+            let _ = writeln!(text, "\nRefusals are signed by {key}: tell auditors. It needs no SOL.");
+        }
         let _ = writeln!(text, "\nThen\n");
         for (number, step) in self.next().iter().enumerate() {
             let who = if step.starts_with("anchor") {

@@ -30,14 +30,14 @@ use purser_api::Version;
 use purser_api::http;
 use purser_base::traces;
 use purser_relayer::app;
-use purser_relayer::config::{Config, Sections};
+use purser_relayer::config::Config;
 
 /// The extensions beside REST that a build has: whoever composes it says which.
 pub trait Extensions: Copy {
     /// Commands of their own.
     type Command: Subcommand;
     /// What the configuration says of them, which opens them.
-    type Sections: Sections + app::Extensions;
+    type Sections: app::Extensions;
 
     fn run(self, command: Self::Command) -> impl Future<Output = Result<()>>;
 

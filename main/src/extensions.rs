@@ -3,8 +3,12 @@
 
 #[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(all(test, feature = "bulk", feature = "mcp", feature = "x402"))]
+#[cfg(all(test, feature = "bulk", feature = "denials", feature = "mcp", feature = "x402"))]
 mod tests;
+
+#[cfg(feature = "denials")]
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 use purser_api::http::{self, ExtensionRoutes, Inside};
@@ -29,15 +33,24 @@ pub enum Command {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sections {
+    #[cfg(feature = "denials")]
+    denials: purser_denials::Section,
     #[cfg(feature = "mcp")]
     mcp: mcp::Section,
 }
 
 impl config::Sections for Sections {
     const NAMES: &'static [&'static str] = &[
+        #[cfg(feature = "denials")]
+        "denials",
         #[cfg(feature = "mcp")]
         "mcp",
     ];
+
+    #[cfg(feature = "denials")]
+    fn refusals_key(&self) -> Option<&Path> {
+        self.denials.keypair.as_deref()
+    }
 }
 
 impl purser_cli::Extensions for Extensions {
@@ -55,6 +68,8 @@ impl purser_cli::Extensions for Extensions {
         let extensions = [
             #[cfg(feature = "bulk")]
             purser_bulk::described(),
+            #[cfg(feature = "denials")]
+            purser_denials::described(),
             #[cfg(feature = "mcp")]
             purser_mcp::described(),
             #[cfg(feature = "x402")]
@@ -65,37 +80,51 @@ impl purser_cli::Extensions for Extensions {
 }
 
 /// The extensions of a process.
-struct Running<'a> {
-    #[cfg_attr(
-        not(feature = "mcp"),
-        expect(dead_code, reason = "the only extension with settings is left out")
-    )]
-    sections: &'a Sections,
-    #[cfg_attr(
-        not(any(feature = "bulk", feature = "x402")),
-        expect(dead_code, reason = "REST has no more routes")
-    )]
+struct Running {
+    #[cfg(any(feature = "bulk", feature = "x402"))]
     services: Services,
     #[cfg(feature = "bulk")]
     many: purser_bulk::Many,
+    #[cfg(feature = "denials")]
+    denials: purser_denials::Denials,
+    #[cfg(feature = "mcp")]
+    mcp: mcp::Section,
 }
 
 impl app::Extensions for Sections {
-    fn build(&self, services: &Services) -> impl http::HttpExtensions {
+    #[cfg_attr(not(all(feature = "bulk", feature = "denials")), allow(unused_variables))]
+    fn build(
+        &self,
+        services: &Services,
+        refusals_key: Option<Arc<dyn app::Signer>>,
+    ) -> impl http::HttpExtensions {
+        #[cfg(feature = "denials")]
+        let denials = {
+            let parts = refusals_key.map(|key| self.denials.parts(key));
+            purser_denials::Denials::new(services, parts)
+        };
+        #[cfg(feature = "denials")]
+        denials.sign_until_stopped();
         Running {
-            sections: self,
+            #[cfg(any(feature = "bulk", feature = "x402"))]
             services: services.clone(),
             #[cfg(feature = "bulk")]
             many: purser_bulk::Many::new(services),
+            #[cfg(feature = "denials")]
+            denials,
+            #[cfg(feature = "mcp")]
+            mcp: self.mcp.clone(),
         }
     }
 }
 
-impl http::HttpExtensions for Running<'_> {
+impl http::HttpExtensions for Running {
     fn rest(&self) -> OpenApiRouter {
         let extensions = [
             #[cfg(feature = "bulk")]
             purser_bulk::routes(self.many.clone(), &self.services),
+            #[cfg(feature = "denials")]
+            purser_denials::routes(self.denials.clone()),
         ];
         extensions.into_iter().fold(OpenApiRouter::default(), OpenApiRouter::merge)
     }
@@ -121,7 +150,7 @@ impl http::HttpExtensions for Running<'_> {
         {
             opened.pages =
                 opened.pages.route("/register", axum::routing::post(purser_mcp::refuse_registration));
-            opened.guarded = Some(mcp::open(&self.sections.mcp, inside));
+            opened.guarded = Some(mcp::open(&self.mcp, inside));
         }
         opened
     }

@@ -96,8 +96,9 @@ const WALLS: &[Wall] = &[
 /// The extensions stand on these alone.
 const OF_EXTENSIONS: &[&str] =
     &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
-/// Extensions that use another, which their `Cargo.toml` names.
-const ON_EXTENSIONS: &[(&str, &str)] = &[("dashboard", "bulk")];
+/// What an extension stands on besides: another, or the chain and the store where it has tables of its own.
+const BESIDES: &[(&str, &[&str])] =
+    &[("dashboard", &["purser-bulk"]), ("denials", &["purser-chain", "purser-store"])];
 const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.
@@ -205,9 +206,8 @@ pub fn check(root: &Path) -> Result<()> {
     }
     let extensions = extensions(root)?;
     for extension in &extensions {
-        let used = ON_EXTENSIONS.iter().filter(|(user, _)| user == extension);
-        let used: Vec<String> = used.map(|(_, used)| format!("purser-{used}")).collect();
-        let house: Vec<&str> = OF_EXTENSIONS.iter().copied().chain(used.iter().map(String::as_str)).collect();
+        let besides = BESIDES.iter().filter(|(name, _)| name == extension).flat_map(|(_, besides)| *besides);
+        let house: Vec<&str> = OF_EXTENSIONS.iter().chain(besides).copied().collect();
         let folder = format!("extensions/{extension}");
         wrong.extend(through_walls(root, &folder, &house, NEVER_OF_EXTENSIONS)?);
     }

@@ -12,7 +12,7 @@ use super::Findings;
 use purser_base::secret_file;
 use purser_chain::KeySource;
 use purser_model::{Address, SealingKey};
-use purser_relayer::app::{denial_parts, webhook_parts};
+use purser_relayer::app::{address_of, refusals_key, webhook_parts};
 use purser_relayer::config::Config;
 
 /// What the files held.
@@ -28,8 +28,12 @@ struct Secret {
     absent: String,
 }
 
-pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findings) -> Result<FoundKeys> {
-    let mut secrets = secrets(config);
+pub(super) fn look_at(
+    config: &Config,
+    (own, of_refusals): (Option<&Path>, Option<&Path>),
+    findings: &mut Findings,
+) -> Result<FoundKeys> {
+    let mut secrets = secrets(config, of_refusals);
     secrets.extend(own.filter(|file| holds_secrets(config, file)).map(|file| secret(file, String::new())));
     secrets.dedup_by(|one, other| one.file == other.file);
     for Secret { file, absent } in &secrets {
@@ -40,15 +44,16 @@ pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findin
         }
     }
     // A file that cannot be read is a finding of its own already, and says how to mend it.
-    let mend = |file: Option<&PathBuf>, contents: &str| {
-        let known = secrets.iter().find(|secret| Some(&secret.file) == file);
+    let mend = |file: Option<&Path>, contents: &str| {
+        let known = secrets.iter().find(|secret| Some(secret.file.as_path()) == file);
         let problem = known.and_then(|secret| problem_with(&secret.file, &secret.absent));
         problem.map_or_else(|| contents.to_owned(), |(_, mend)| mend)
     };
-    let denials = match denial_parts(&config.denials) {
-        Ok(Some(parts)) => {
-            findings.ok("denials", format!("refusals are signed by {}", parts.address()))?;
-            Some(parts.address())
+    let denials = match refusals_key(of_refusals) {
+        Ok(Some(key)) => {
+            let address = address_of(&*key);
+            findings.ok("denials", format!("refusals are signed by {address}"))?;
+            Some(address)
         }
         Ok(None) => {
             findings.ok("denials", "refusals are not signed: denials.keypair is not set")?;
@@ -56,7 +61,7 @@ pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findin
         }
         Err(error) => {
             let contents = "put the key back. To begin with another one, move the file away: purser keygen writes over nothing";
-            findings.not_ok("denials", error, mend(config.denials.keypair.as_ref(), contents))?;
+            findings.not_ok("denials", error, mend(of_refusals, contents))?;
             None
         }
     };
@@ -72,7 +77,7 @@ pub(super) fn look_at(config: &Config, own: Option<&Path>, findings: &mut Findin
         Err(error) => {
             let contents = "write 32 bytes there: openssl rand -base64 32. Where webhooks exist, put back the key that sealed their \
                             secrets";
-            findings.not_ok("webhooks", error, mend(config.webhooks.secret_key_file.as_ref(), contents))?;
+            findings.not_ok("webhooks", error, mend(config.webhooks.secret_key_file.as_deref(), contents))?;
             None
         }
     };
@@ -84,7 +89,7 @@ fn secret(file: &Path, absent: String) -> Secret {
 }
 
 /// The files that the configuration names.
-fn secrets(config: &Config) -> Vec<Secret> {
+fn secrets(config: &Config, of_refusals: Option<&Path>) -> Vec<Secret> {
     let sources = config.networks.iter().flat_map(|(_, network)| {
         network.policy_authority_keypair.iter().chain(&network.transfer_authority_keypair)
     });
@@ -97,7 +102,7 @@ fn secrets(config: &Config) -> Vec<Secret> {
         );
         secret(file, absent)
     });
-    let denials = config.denials.keypair.iter().map(|file| {
+    let denials = of_refusals.into_iter().map(|file| {
         secret(file, format!("put the key back, or make another: purser keygen {}", file.display()))
     });
     keys.chain(webhooks).chain(denials).collect()

@@ -19,13 +19,14 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{
-    CommitmentConfig, Config, DenialsConfig, NetworkConfig, ProgramCheckConfig, QuotasConfig, WebhooksConfig,
+    CommitmentConfig, Config, NetworkConfig, ProgramCheckConfig, QuotasConfig, Sections, WebhooksConfig,
 };
 use purser_api::Version;
 use purser_api::http::{self, HttpExtensions};
 use purser_api::web::{HttpSettings, TrustedProxies};
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
+pub use purser_chain::Signer;
 use purser_chain::{
     ChainError, ChainSettings, ChainSigners, Commitment, FileSigner, KeySource, PriceBounds, ProgramCheck,
     SolanaChain, keypairs_in,
@@ -33,8 +34,8 @@ use purser_chain::{
 use purser_indexer::{Indexer, IndexerParts};
 use purser_model::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use purser_service::{
-    ApprovalLinks, Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits,
-    Services, Setup, SystemClock, Tasks, WebhookParts,
+    ApprovalLinks, Chains, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services,
+    Setup, SystemClock, Tasks, WebhookParts,
 };
 use purser_store::{Store, StoreError};
 use purser_webhooks::{Deliverer, Dispatcher, Fetcher, HttpClient, SystemResolver};
@@ -76,9 +77,9 @@ pub enum StartError {
 }
 
 /// The extensions of a build, as its configuration has them.
-pub trait Extensions {
-    /// Makes them, once in a process.
-    fn build(&self, services: &Services) -> impl HttpExtensions;
+pub trait Extensions: Sections {
+    /// Makes them, once in a process, with the key of [`Sections::refusals_key`], and starts their tasks.
+    fn build(&self, services: &Services, refusals_key: Option<Arc<dyn Signer>>) -> impl HttpExtensions;
 }
 
 /// A running service.
@@ -119,7 +120,7 @@ impl App {
         let admin = config.server.admin_listen.map(listen).transpose()?;
         let metrics = Metrics::default();
         let webhooks = webhook_parts(&config.webhooks)?;
-        let denials = denial_parts(&config.denials)?;
+        let refusals_key = refusals_key(extensions.refusals_key())?;
         let store = Store::open(config.database.url.expose_secret()).await?;
         let quotas = config.quotas;
         let networks = config.networks.iter().map(|(network, config)| {
@@ -132,9 +133,8 @@ impl App {
             }
         });
         let networks = try_join_all(networks).await?;
-        let moves_money =
-            |key: &DenialParts| networks.iter().any(|(parts, _)| parts.chain.signs_with(&key.address()));
-        if denials.as_ref().is_some_and(moves_money) {
+        let moves_money = |key: &Address| networks.iter().any(|(parts, _)| parts.chain.signs_with(key));
+        if refusals_key.as_deref().map(address_of).as_ref().is_some_and(moves_money) {
             let problem = "it is a policy authority or a transfer authority too; make one of its own: purser keygen FILE";
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
         }
@@ -165,8 +165,7 @@ impl App {
             read_limiter: ReadLimiter::new(config.rate_limit.reads_per_second),
             keys_max: config.keys.per_operator_max.get(),
             cell: config.keys.cell.clone(),
-            retention: Retention { refusals_are_signed: denials.is_some(), ..config.retention.kept() },
-            denials,
+            retention: Retention { refusals_are_signed: refusals_key.is_some(), ..config.retention.kept() },
             quotas: Quotas {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
@@ -207,7 +206,7 @@ impl App {
             public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
-        let router = http::router(&services, settings, &extensions.build(&services));
+        let router = http::router(&services, settings, &extensions.build(&services, refusals_key));
         let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);
@@ -445,15 +444,18 @@ pub fn webhook_parts(config: &WebhooksConfig) -> Result<WebhookParts, StartError
 }
 
 /// What signs refusals, if anything does.
-pub fn denial_parts(config: &DenialsConfig) -> Result<Option<DenialParts>, StartError> {
-    let Some(file) = &config.keypair else {
+pub fn refusals_key(file: Option<&Path>) -> Result<Option<Arc<dyn Signer>>, StartError> {
+    let Some(file) = file else {
         tracing::info!("refusals are not signed: denials.keypair is not set");
         return Ok(None);
     };
     let key = FileSigner::from_file("denials", file).map_err(StartError::DenialsKey)?;
-    let head_interval =
-        (config.head_interval_seconds > 0).then(|| Duration::from_secs(config.head_interval_seconds));
-    Ok(Some(DenialParts { key: Arc::new(key), head_interval }))
+    Ok(Some(Arc::new(key)))
+}
+
+/// The public half of a key.
+pub fn address_of(key: &dyn Signer) -> Address {
+    Address::from_bytes(key.public_key())
 }
 
 /// Starts the deliveries, if there is a key to sign them with.

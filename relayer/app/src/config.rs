@@ -39,8 +39,6 @@ pub struct Config {
     #[serde(default)]
     pub indexer: IndexerConfig,
     #[serde(default)]
-    pub denials: DenialsConfig,
-    #[serde(default)]
     pub retention: RetentionConfig,
     #[serde(default)]
     pub quotas: QuotasConfig,
@@ -270,23 +268,6 @@ pub struct IndexerConfig {
 impl Default for IndexerConfig {
     fn default() -> Self {
         Self { interval_ms: 10_000 }
-    }
-}
-
-/// `[denials]`: signed refusals.
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DenialsConfig {
-    /// Solana keypair file. Only its key is used, to sign refusals, and no operator names it. Without one, refusals are not
-    /// signed.
-    pub keypair: Option<PathBuf>,
-    /// How often the head of a chain of refusals is written on Solana if the chain grew; 0: never.
-    pub head_interval_seconds: u64,
-}
-
-impl Default for DenialsConfig {
-    fn default() -> Self {
-        Self { keypair: None, head_interval_seconds: 3_600 }
     }
 }
 

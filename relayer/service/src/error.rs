@@ -355,7 +355,7 @@ const fn of_fault(fault: &ChainFault) -> ServiceError {
 }
 
 /// Translates a chain error for a caller whose request did nothing yet (`retryable`) or may have done something.
-pub(super) fn from_chain(network: Network, error: &ChainError, retryable: bool) -> ServiceError {
+pub fn from_chain(network: Network, error: &ChainError, retryable: bool) -> ServiceError {
     match error {
         ChainError::Unavailable { .. } => {
             tracing::warn!(%network, %error, "the chain is unavailable");

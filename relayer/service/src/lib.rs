@@ -14,7 +14,6 @@ mod budgets;
 mod cleaning;
 mod co_signatures;
 mod conditions;
-mod denials;
 mod error;
 mod events;
 mod fetches;
@@ -56,8 +55,9 @@ pub use self::approval_links::ApprovalLinks;
 pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
-pub use self::denials::{DenialParts, Denials};
-pub use self::error::{Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized};
+pub use self::error::{
+    Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized, from_chain,
+};
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::{GrantOnChain, Grants};
@@ -73,7 +73,7 @@ pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
 pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
 pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView};
-pub use self::reads::ReadLimiter;
+pub use self::reads::{ReadLimiter, read_operator};
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
@@ -103,18 +103,19 @@ use purser_store::Store;
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// What every service works with. Keys that seal or sign are not in it: who uses one has it.
-pub(crate) struct Inside {
+/// What every service works with, and an extension with tables of its own. Keys that seal or sign are not in it: who uses one has
+/// it.
+pub struct Inside {
     pub store: Store,
     pub chains: Chains,
     pub clock: SystemClock,
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
-    pub read_limiter: ReadLimiter,
+    pub(crate) read_limiter: ReadLimiter,
     /// What reads of the chain last showed.
-    pub last_seen: LastSeen,
-    pub quotas: Quotas,
-    pub metrics: Metrics,
+    pub(crate) last_seen: LastSeen,
+    pub(crate) quotas: Quotas,
+    pub(crate) metrics: Metrics,
 }
 
 /// What the services are made of. [`Services::new`] takes it apart: none of them sees it.
@@ -130,8 +131,6 @@ pub struct Setup {
     /// The most transfers that may be refused in a day.
     pub refusals: RefusalLimits,
     pub webhooks: WebhookParts,
-    /// `None`: refusals are not signed.
-    pub denials: Option<DenialParts>,
     /// `None`: approvals have no links.
     pub approval_links: Option<ApprovalLinks>,
     /// Asks other people's servers.
@@ -158,6 +157,7 @@ pub struct Services {
     stops: PausesAndHalts,
     watch: Watch,
     co_signatures: CoSignatures,
+    pub inside: Arc<Inside>,
     pub tasks: Tasks,
     pub accounts: Accounts,
     pub policies: Policies,
@@ -170,7 +170,6 @@ pub struct Services {
     pub hand_overs: HandOvers,
     pub fetches: Fetches,
     pub history: History,
-    pub denials: Denials,
     pub keys: Keys,
     pub actions: Actions,
     pub sessions: Sessions,
@@ -220,13 +219,13 @@ impl Services {
             hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
             fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
             history: History::new(of()),
-            denials: Denials::new(of(), setup.denials),
             passkeys: Passkeys::new(of(), keys.clone(), hooks.sealing_key.clone()),
             sessions: Sessions::new(of(), keys.clone(), actions.clone()),
             requests: Requests::new(of()),
             streams: Streams::new(of(), keys.clone()),
             webhooks: Webhooks::new(of(), hooks, events.clone()),
             tasks: inside.tasks.clone(),
+            inside,
             accounts,
             actions,
             co_signatures,
@@ -247,7 +246,6 @@ impl Services {
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
         self.keys.note_uses();
-        self.denials.sign_until_stopped();
         self.stops.follow();
         let this = self.clone();
         let stop = self.tasks.stop.clone();

@@ -53,12 +53,13 @@ impl Chains {
         self.0.iter().map(|(network, parts)| (*network, parts.chain.clone() as _)).collect()
     }
 
-    pub(super) fn networks(&self) -> Vec<Network> {
+    /// Those that are served.
+    pub fn networks(&self) -> Vec<Network> {
         Network::ALL.into_iter().filter(|network| self.0.contains_key(network)).collect()
     }
 
     /// A key may outlive its network's configuration.
-    pub(super) fn get(&self, network: Network) -> Result<&NetworkParts, ServiceError> {
+    pub fn get(&self, network: Network) -> Result<&NetworkParts, ServiceError> {
         self.0.get(&network).ok_or_else(|| {
             tracing::warn!(%network, "a key's network is not configured");
             ServiceError::ChainUnavailable { retryable: true }

@@ -233,10 +233,7 @@ pub(super) async fn read_agent(
 }
 
 /// An operator's current state on the chain.
-pub(super) async fn read_operator(
-    chains: &Chains,
-    operator: &Operator,
-) -> Result<OperatorOnChain, ServiceError> {
+pub async fn read_operator(chains: &Chains, operator: &Operator) -> Result<OperatorOnChain, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
     let read = chain.read_operator(&operator.address).await;
     let found = read.map_err(|error| from_chain(operator.network, &error, true))?;

@@ -19,8 +19,14 @@ pub struct Group {
 }
 
 /// The public surface of the service: other people's programs read it.
-const SURFACE: [&str; 5] =
-    ["relayer/api/src/http", "relayer/model/src/wire", "relayer/api/src/web", "extensions/bulk", "main"];
+const SURFACE: [&str; 6] = [
+    "relayer/api/src/http",
+    "relayer/model/src/wire",
+    "relayer/api/src/web",
+    "extensions/bulk",
+    "extensions/denials",
+    "main",
+];
 
 pub const GROUPS: &[Group] = &[
     Group {

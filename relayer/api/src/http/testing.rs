@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -20,15 +20,14 @@ use crate::web::TrustedProxies;
 use crate::web::once::ANSWER_BYTES_MAX;
 use purser_base::shares::Outgoing;
 use purser_chain::scripted::ScriptedNetwork;
-use purser_chain::{FileSigner, new_keypair};
 use purser_model::wire::PolicyFields;
 use purser_model::{
     Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
     Quotas, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
-    Chains, DenialParts, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services,
-    Setup, SystemClock, Tasks, WebhookParts,
+    Chains, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services, Setup,
+    SystemClock, Tasks, WebhookParts,
 };
 use purser_store::Store;
 use purser_webhooks::{Fetcher, SystemResolver};
@@ -99,14 +98,6 @@ pub fn settings() -> HttpSettings {
     }
 }
 
-const HEAD_INTERVAL: Duration = Duration::from_secs(3_600);
-
-/// The same for every relayer of these tests.
-fn denials_key() -> &'static [u8] {
-    static KEY: OnceLock<Vec<u8>> = OnceLock::new();
-    KEY.get_or_init(|| serde_json::from_str(&new_keypair().0).expect("numbers"))
-}
-
 /// The most refusals in a day.
 pub const REFUSALS: RefusalLimits = RefusalLimits { per_account: 40, per_operator: 60 };
 const PENDING: PendingLimits = PendingLimits { per_account: 20, per_operator: 30 };
@@ -159,10 +150,6 @@ impl Relayer {
             pending: PENDING,
             refusals: REFUSALS,
             quotas: Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() },
-            denials: Some(DenialParts {
-                key: Arc::new(FileSigner::from_bytes(denials_key()).expect("a keypair")),
-                head_interval: Some(HEAD_INTERVAL),
-            }),
             approval_links: None,
             webhooks: WebhookParts {
                 sealing_key: Some(Arc::new(SealingKey::parse(&"5e".repeat(32)).expect("a key"))),

@@ -32,7 +32,7 @@ impl FileFormat {
 }
 
 /// An answer of these pieces, to be saved as `name`. If a piece fails, the answer breaks off and no client takes it for complete.
-pub(crate) fn answer(
+pub fn answer(
     name: &str,
     media_type: &'static str,
     pieces: impl Stream<Item = io::Result<Vec<u8>>> + Send + 'static,
@@ -47,7 +47,7 @@ pub(crate) fn answer(
 }
 
 /// The error for a piece that could not be read.
-pub(crate) fn broken(error: impl Display) -> io::Error {
+pub fn broken(error: impl Display) -> io::Error {
     tracing::warn!(%error, "a list was interrupted");
     io::Error::other("the list was interrupted")
 }

@@ -1,5 +1,6 @@
 //! What every extension over HTTP shares, REST among them: who asks and how often, bodies, ids, errors, and how a request is done once.
 
+pub(crate) mod accept;
 mod action;
 mod acts;
 pub(crate) mod auth;
@@ -9,7 +10,7 @@ pub(crate) mod code;
 mod csv;
 mod entry;
 pub(crate) mod error;
-pub(crate) mod file;
+pub mod file;
 pub(crate) mod headers;
 pub(crate) mod once;
 pub(crate) mod page;
@@ -22,6 +23,7 @@ mod transfer;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+pub use self::accept::is_wanted;
 pub use self::action::actions_as_file;
 pub use self::acts::{Act, HasChanged, OnRecord, on_record, part_on_record, request_name};
 pub use self::auth::{AnyKey, Guard, OperatorOnly, OverRate};
@@ -34,7 +36,7 @@ pub use self::error::{ApiError, ErrorBody};
 pub use self::file::FileFormat;
 pub use self::headers::{IdempotencyKeyHeader, name_once};
 pub use self::once::{ANSWER_BYTES_MAX, Draw, carry_out, idempotency_header, mark_replayed, shown_once};
-pub use self::page::{Id, PathId};
+pub use self::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, PathId, page_parameters, query_parameter};
 pub use self::request_id::RequestId;
 pub use self::transfer::{TransferResponse, named_once, required};
 use purser_base::metrics::Metrics;

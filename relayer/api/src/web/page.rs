@@ -19,7 +19,7 @@ use purser_model::{
 use purser_service::{Resource, ServiceError};
 
 /// How many items a page has where nobody says, and the most that it may have.
-pub(crate) const LIMIT_DEFAULT: u32 = 20;
+pub const LIMIT_DEFAULT: u32 = 20;
 const LIMIT_MAX: u32 = 100;
 
 /// An id that can stand in a path. Text that is not such an id is answered like an unknown id.
@@ -61,7 +61,7 @@ where
 }
 
 /// The query parameters of a request, each at most once.
-pub(crate) struct ListQuery {
+pub struct ListQuery {
     given: HashMap<String, String>,
     /// The parameters that the list takes.
     taken: Vec<&'static str>,
@@ -87,21 +87,18 @@ impl ListQuery {
     }
 
     /// Takes one parameter out.
-    pub(crate) fn take(&mut self, name: &'static str) -> Option<String> {
+    pub fn take(&mut self, name: &'static str) -> Option<String> {
         self.taken.push(name);
         self.given.remove(name)
     }
 
     /// Takes one parameter out and reads it. Invalid: its text is no such value.
-    pub(crate) fn read<T: FromStr<Err: Display>>(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<T>, Invalid> {
+    pub fn read<T: FromStr<Err: Display>>(&mut self, name: &'static str) -> Result<Option<T>, Invalid> {
         self.take(name).map(|text| Invalid::unless(name, &text)).transpose()
     }
 
     /// The page that is asked for, now that the filters are taken. Invalid: also any other parameter.
-    pub(crate) fn page(mut self, default: u32) -> Result<PageRequest, Invalid> {
+    pub fn page(mut self, default: u32) -> Result<PageRequest, Invalid> {
         let (limit, cursor) = (self.take("limit"), self.take("cursor"));
         let request = PageRequest::parse(limit.as_deref(), (default, LIMIT_MAX), cursor)?;
         self.finish()?;
@@ -109,7 +106,7 @@ impl ListQuery {
     }
 
     /// Invalid: a parameter that nobody took.
-    pub(crate) fn finish(self) -> Result<(), Invalid> {
+    pub fn finish(self) -> Result<(), Invalid> {
         let Some(name) = self.given.into_keys().min() else { return Ok(()) };
         let known: Vec<String> = self.taken.iter().map(|name| format!("`{name}`")).collect();
         Err(Invalid::new(name, format!("is not a parameter of this list; it takes {}", known.join(", "))))
@@ -117,12 +114,12 @@ impl ListQuery {
 }
 
 /// Describes an optional query parameter of the form of a `T`.
-pub(crate) fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
+pub fn query_parameter<T: ToSchema>(name: &str, description: &str) -> Parameter {
     parameter(name, description, T::schema())
 }
 
 /// Describes `limit` and `cursor`.
-pub(crate) fn page_parameters(default: u32) -> Vec<Parameter> {
+pub fn page_parameters(default: u32) -> Vec<Parameter> {
     let limit = ObjectBuilder::new().schema_type(Type::Integer).default(Some(default.into()));
     let limit = limit.minimum(Some(1_usize)).maximum(Some(LIMIT_MAX as usize)).build();
     let cursor = "The `cursor` of the page before, with the same filters. Left out for the first page.";
@@ -157,7 +154,7 @@ pub(crate) use list_parameters;
 /// A page of a list.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Page)]
-pub(crate) struct PageResponse<T> {
+pub struct PageResponse<T> {
     /// What is on the page, in the order of the list.
     #[schema(max_items = 100)]
     pub data: Vec<T>,

@@ -55,6 +55,11 @@ impl std::error::Error for ConfigError {}
 pub trait Sections: DeserializeOwned {
     /// Their names.
     const NAMES: &'static [&'static str];
+
+    /// The keypair file with which an extension signs refusals. They are kept until they are signed, and the key moves no money.
+    fn refusals_key(&self) -> Option<&Path> {
+        None
+    }
 }
 
 impl Config {
@@ -173,9 +178,6 @@ impl Config {
         }
         if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
             return Err(("indexer.interval_ms".into(), "must be from 100 to 3600000"));
-        }
-        if self.denials.head_interval_seconds > 86_400 {
-            return Err(("denials.head_interval_seconds".into(), "must be from 0 to 86400"));
         }
         self.retention.check().map_err(|(key, problem)| (key.into(), problem))?;
         if self.webhooks.secret_key.is_some() && self.webhooks.secret_key_file.is_some() {

@@ -120,18 +120,6 @@ fn missing_fields_are_named() {
 }
 
 #[test]
-fn refusals_are_signed_where_a_key_is_named() {
-    let with = |lines: &str| read(&format!("{WHOLE}\n[denials]\n{lines}"), &[]);
-    let none = read(WHOLE, &[]).expect("valid").denials;
-    assert!(none.keypair.is_none() && none.head_interval_seconds == 3_600);
-    let some = with("keypair = \"key.json\"\nhead_interval_seconds = 0").expect("valid").denials;
-    assert_eq!((some.keypair, some.head_interval_seconds), (Some("key.json".into()), 0));
-    for wrong in ["head_interval_seconds = 86401", "head_interval_seconds = -1", "keypairs = \"x\""] {
-        assert!(with(wrong).is_err(), "{wrong}");
-    }
-}
-
-#[test]
 fn secrets_do_not_print_themselves() {
     let config = read(WHOLE, &[]).expect("valid");
     assert!(!format!("{config:?}").contains("hush"));

@@ -98,7 +98,6 @@ impl Scene {
             pending: purser_service::PendingLimits { per_account: 1, per_operator: 1 },
             refusals: purser_service::RefusalLimits { per_account: 1, per_operator: 1 },
             quotas: Quotas::default(),
-            denials: None,
             approval_links: None,
             webhooks: WebhookParts {
                 sealing_key: None,

@@ -322,16 +322,11 @@ async fn error_unsupported_media_type_is_415() {
 }
 
 #[tokio::test]
-async fn error_not_configured_is_501_where_secrets_or_refusals_have_no_key() {
-    let relayer = Relayer::with(|setup| {
-        setup.webhooks.sealing_key = None;
-        setup.denials = None;
-    });
-    let relayer = relayer.await;
+async fn error_not_configured_is_501_where_secrets_have_no_key() {
+    let relayer = Relayer::with(|setup| setup.webhooks.sealing_key = None).await;
     let body = json!({ "url": "https://8.8.8.8/", "events": ["transfer.settled"] });
     relayer.post("/v1/webhooks", &body).await.with_error(501, "not_configured");
     assert_eq!(relayer.get("/v1/webhooks").await.status, 200);
-    relayer.get("/v1/denials").await.with_error(501, "not_configured");
 }
 
 #[tokio::test]

@@ -7,7 +7,6 @@ mod answers;
 mod approvals;
 mod bad_requests;
 mod decisions;
-mod denials;
 mod error_codes;
 mod faults;
 mod halts;

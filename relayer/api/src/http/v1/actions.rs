@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::http::accept;
+use crate::web::accept;
 use crate::web::actions_as_file;
 use crate::web::auth::OperatorOnly;
 use crate::web::error::ApiError;

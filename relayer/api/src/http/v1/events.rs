@@ -5,9 +5,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::value::RawValue;
 
 use super::event_stream;
-use crate::http::accept;
 use crate::http::openapi::events::AnyEvent;
 use crate::http::openapi::headers::LastEventId;
+use crate::web::accept;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};

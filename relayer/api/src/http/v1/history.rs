@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::http::accept;
+use crate::web::accept;
 use crate::web::auth::AnyKey;
 use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::web::{ApiError, EntryResponse, entries_as_file};

@@ -5,7 +5,6 @@ pub(super) mod actions;
 pub(super) mod approvals;
 pub(super) mod budgets;
 pub(crate) mod deliveries;
-pub(super) mod denials;
 mod event_stream;
 pub(super) mod events;
 pub(super) mod grants;

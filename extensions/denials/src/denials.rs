@@ -10,15 +10,13 @@ use std::time::Duration;
 
 use futures::Stream;
 
-use super::error::{ServiceError, from_chain};
-use super::reads::read_operator;
-use crate::Inside;
 use purser_base::crash_point::crash_point;
 use purser_chain::Signer;
 use purser_model::{
     Address, Denial, Network, Operator, OperatorId, Page, PageRequest, Refused, UnsignedDenial,
     denials_filter,
 };
+use purser_service::{Inside, ServiceError, Services, from_chain, read_operator};
 use purser_store::{Due, StoreError};
 
 /// How often to look for unsigned refusals.
@@ -55,8 +53,9 @@ pub struct Denials {
 }
 
 impl Denials {
-    pub(super) fn new(inside: Arc<Inside>, parts: Option<DenialParts>) -> Self {
-        Self { inside, parts }
+    /// Without `parts`, refusals are not signed.
+    pub fn new(services: &Services, parts: Option<DenialParts>) -> Self {
+        Self { inside: services.inside.clone(), parts }
     }
 
     /// The operator's denials above this number, newest first. NotConfigured: refusals are not signed here.
@@ -98,7 +97,7 @@ impl Denials {
     }
 
     /// If there is a key, signs refusals and writes heads until the stop.
-    pub(super) fn sign_until_stopped(&self) {
+    pub fn sign_until_stopped(&self) {
         let Ok(parts) = self.parts() else { return };
         let head_interval = parts.head_interval;
         let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());

@@ -1,11 +1,30 @@
 //! Signed refusals, over a scripted node: what is signed, who may read it, and heads whose answers get lost.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use purser_api::http::testing::{Relayer, operator_key};
+use purser_chain::{FileSigner, new_keypair};
+use purser_service::Services;
 use serde_json::{Value, json};
 
-use super::{Relayer, operator_key};
+use crate::{DenialParts, Denials};
+
+/// The denials of a relayer. The key is the same for every relayer of these tests.
+fn denials(services: &Services) -> Denials {
+    static KEY: OnceLock<Vec<u8>> = OnceLock::new();
+    let key = KEY.get_or_init(|| serde_json::from_str(&new_keypair().0).expect("numbers"));
+    let parts = DenialParts {
+        key: Arc::new(FileSigner::from_bytes(key).expect("a keypair")),
+        head_interval: Some(Duration::from_secs(3_600)),
+    };
+    Denials::new(services, Some(parts))
+}
+
+async fn start() -> Relayer {
+    Relayer::with_rest(|services| crate::routes(denials(services)), |_| ()).await
+}
 
 /// An account that may pay nothing, with this many refusals.
 async fn refused(relayer: &Relayer, count: usize) -> Vec<String> {
@@ -36,11 +55,11 @@ fn named(answer: &Value) -> Vec<(u64, String)> {
 
 #[tokio::test]
 async fn every_refusal_is_in_the_list_once_and_for_its_operator_alone() {
-    let relayer = Relayer::start().await;
+    let relayer = start().await;
     let ids = refused(&relayer, 25).await;
     assert_eq!(relayer.get("/v1/denials").await.body["data"], json!([]), "not yet");
-    relayer.services.denials.sign().await.expect("signed");
-    relayer.services.denials.sign().await.expect("nothing to do");
+    denials(&relayer.services).sign().await.expect("signed");
+    denials(&relayer.services).sign().await.expect("nothing to do");
     let first = relayer.get("/v1/denials").await;
     assert_eq!(first.status, StatusCode::OK, "{}", first.body);
     let path = format!("/v1/denials?cursor={}", first.body["cursor"].as_str().expect("a cursor"));
@@ -75,16 +94,17 @@ async fn every_refusal_is_in_the_list_once_and_for_its_operator_alone() {
 /// Two processes sign at once, over and over: the chain has each refusal once, and no fork.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_relayers_sign_one_chain() {
-    let relayer = Relayer::start().await;
+    let relayer = start().await;
     let other = relayer.beside().await;
     let mut ids = Vec::new();
     for _ in 0..6 {
         ids.extend(refused(&relayer, 3).await);
-        let (one, two) = tokio::join!(relayer.services.denials.sign(), other.services.denials.sign());
+        let (first, second) = (denials(&relayer.services), denials(&other.services));
+        let (one, two) = tokio::join!(first.sign(), second.sign());
         one.expect("signed");
         two.expect("signed");
     }
-    relayer.services.denials.sign().await.expect("signed");
+    denials(&relayer.services).sign().await.expect("signed");
     let list = named(&relayer.get("/v1/denials?limit=100").await.body);
     assert_eq!(
         list.iter().map(|(number, _)| *number).rev().collect::<Vec<_>>(),
@@ -98,8 +118,8 @@ async fn two_relayers_sign_one_chain() {
 
 #[tokio::test]
 async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
-    let relayer = Relayer::start().await;
-    let denials = &relayer.services.denials;
+    let relayer = start().await;
+    let denials = denials(&relayer.services);
     denials.write_heads().await.expect("nothing to do");
     assert!(relayer.chain.script().memos.is_empty(), "there is no chain");
     refused(&relayer, 2).await;
@@ -124,4 +144,10 @@ async fn a_head_whose_answer_is_lost_is_written_again_and_never_another() {
     denials.write_heads().await.expect("written");
     denials.write_heads().await.expect("nothing to do");
     assert_eq!(relayer.chain.script().memos, [memos[0].clone(), memos[0].clone()]);
+}
+
+#[tokio::test]
+async fn list_is_501_where_refusals_have_no_key() {
+    let relayer = Relayer::with_rest(|services| crate::routes(Denials::new(services, None)), |_| ()).await;
+    assert_eq!(relayer.get("/v1/denials").await.error(), (501, "not_configured"));
 }

@@ -3,21 +3,20 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use utoipa::ToSchema;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
-
-use crate::http::accept;
-use crate::web::auth::OperatorOnly;
-use crate::web::code::Code;
-use crate::web::error::ApiError;
-use crate::web::file;
-use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use purser_api::web::{
+    ApiError, Code, LIMIT_DEFAULT, ListQuery, OperatorOnly, PageResponse, file, is_wanted, page_parameters,
+    query_parameter,
+};
 use purser_model::wire::schema::written;
 use purser_model::wire::{DenialDocument, DenialSignature};
 use purser_model::{Denial, Invalid};
-use purser_service::Denials;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::denials::Denials;
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -41,9 +40,14 @@ pub struct SignedDenialResponse {
     signature: DenialSignature,
 }
 
-list_parameters!(DenialsParameters(LIMIT_DEFAULT) {
-    "above": DenialNumber = "Only those with a higher number.";
-});
+pub enum DenialsParameters {}
+
+impl IntoParams for DenialsParameters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let above = query_parameter::<DenialNumber>("above", "Only those with a higher number.");
+        page_parameters(LIMIT_DEFAULT).into_iter().chain([above]).collect()
+    }
+}
 
 /// List signed refusals
 ///
@@ -67,7 +71,7 @@ pub async fn list(
     mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let above = above(&mut query)?;
-    let mut answer = if accept::is_wanted(&headers, NDJSON) {
+    let mut answer = if is_wanted(&headers, NDJSON) {
         query.finish()?;
         let pages = denials.all(&operator, above)?;
         let pieces = pages.map(|page| page.map(lines).map_err(file::broken));

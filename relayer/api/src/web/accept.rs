@@ -2,10 +2,10 @@
 
 use axum::http::{HeaderMap, header};
 
-use crate::web::FileFormat;
+use super::FileFormat;
 
 /// Whether a client prefers `media_type` to JSON and asks for it by name.
-pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
+pub fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
     let ranges = || {
         let texts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         texts.flat_map(|text| text.split(','))
@@ -15,7 +15,7 @@ pub(super) fn is_wanted(headers: &HeaderMap, media_type: &str) -> bool {
 }
 
 /// The file that a client prefers to JSON.
-pub(super) fn wanted_file(headers: &HeaderMap) -> Option<FileFormat> {
+pub(crate) fn wanted_file(headers: &HeaderMap) -> Option<FileFormat> {
     FileFormat::ALL.into_iter().find(|format| is_wanted(headers, format.media_type()))
 }
 
