@@ -8,10 +8,13 @@ mod tests;
 
 #[cfg(feature = "denials")]
 use std::path::Path;
+#[cfg(feature = "dashboard")]
 use std::sync::Arc;
 
 use anyhow::Result;
 use purser_api::http::{self, ExtensionRoutes, Inside};
+#[cfg(feature = "dashboard")]
+use purser_model::SealingKey;
 use purser_relayer::{app, config};
 use purser_service::Services;
 use serde::Deserialize;
@@ -89,18 +92,16 @@ struct Running {
     denials: purser_denials::Denials,
     #[cfg(feature = "mcp")]
     mcp: mcp::Section,
+    #[cfg(feature = "dashboard")]
+    sealing_key: Option<Arc<SealingKey>>,
 }
 
 impl app::Extensions for Sections {
     #[cfg_attr(not(all(feature = "bulk", feature = "denials")), allow(unused_variables))]
-    fn build(
-        &self,
-        services: &Services,
-        refusals_key: Option<Arc<dyn app::Signer>>,
-    ) -> impl http::HttpExtensions {
+    fn build(&self, services: &Services, keys: app::ExtensionKeys) -> impl http::HttpExtensions {
         #[cfg(feature = "denials")]
         let denials = {
-            let parts = refusals_key.map(|key| self.denials.parts(key));
+            let parts = keys.refusals.map(|key| self.denials.parts(key));
             purser_denials::Denials::new(services, parts)
         };
         #[cfg(feature = "denials")]
@@ -114,6 +115,8 @@ impl app::Extensions for Sections {
             denials,
             #[cfg(feature = "mcp")]
             mcp: self.mcp.clone(),
+            #[cfg(feature = "dashboard")]
+            sealing_key: keys.sealing,
         }
     }
 }
@@ -142,9 +145,9 @@ impl http::HttpExtensions for Running {
         let mut opened = ExtensionRoutes::default();
         #[cfg(feature = "dashboard")]
         {
-            let many = self.many.clone();
-            opened.pages =
-                purser_dashboard::routes(inside.services, many, inside.guard.clone(), inside.public_url);
+            let over = (inside.services, self.many.clone());
+            let (guard, key) = (inside.guard.clone(), self.sealing_key.clone());
+            opened.pages = purser_dashboard::routes(over, guard, inside.public_url, key);
         }
         #[cfg(feature = "mcp")]
         {

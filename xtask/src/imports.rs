@@ -98,7 +98,7 @@ const OF_EXTENSIONS: &[&str] =
     &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
 /// What an extension stands on besides: another, or the chain and the store where it has tables of its own.
 const BESIDES: &[(&str, &[&str])] =
-    &[("dashboard", &["purser-bulk"]), ("denials", &["purser-chain", "purser-store"])];
+    &[("dashboard", &["purser-bulk", "purser-store"]), ("denials", &["purser-chain", "purser-store"])];
 const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.

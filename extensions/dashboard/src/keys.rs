@@ -1,7 +1,6 @@
 //! The operator's own keys, and who is signed in with them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
@@ -10,12 +9,14 @@ use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
 use purser_model::{
     AccountName, ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Scope, Scopes, SessionId, Timestamp,
 };
-use purser_service::{NewKey, PasskeyView, Resource, ServiceError, Services, SessionView};
+use purser_service::{NewKey, Resource, ServiceError, Services};
 
+use super::Desk;
 use super::form::Form;
 use super::names::{Names, Shown};
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::session::Signed;
+use super::signed_in::{PasskeyView, SessionView};
 use super::text::filters;
 
 /// How many keys a page shows, newest first.
@@ -64,7 +65,7 @@ impl KeysPage {
 }
 
 pub async fn show(
-    State(services): State<Arc<Services>>,
+    State(desk): State<Desk>,
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
@@ -76,7 +77,7 @@ pub async fn show(
     ];
     let notice = notices.into_iter().find(|(name, _)| asked.given(name).is_some());
     let notice = notice.map(|(_, text)| text.to_owned());
-    answer(&services, &signed, &asked, notice, Form::default(), None).await
+    answer(&desk, &signed, &asked, notice, Form::default(), None).await
 }
 
 /// Those that the caller's key may revoke: itself, and what it made, directly or through others.
@@ -110,15 +111,16 @@ async fn revocable(
 }
 
 async fn answer(
-    services: &Services,
+    desk: &Desk,
     signed: &Signed,
     asked: &QueryParams,
     notice: Option<String>,
     form: Form,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
+    let services = &desk.services;
     let request = asked.page(KEYS);
-    let listed = services.keys.list(&signed.operator, KeyHolder::Operator, request).await?;
+    let listed = desk.services.keys.list(&signed.operator, KeyHolder::Operator, request).await?;
     let mut shown = Shown::default();
     listed.items.iter().filter_map(|key| key.made_by).for_each(|maker| shown.key(maker));
     let shown = KeysPage {
@@ -127,12 +129,12 @@ async fn answer(
         names: shown.named(services, &signed.operator).await?,
         next: QueryParams::default().next(PATH, listed.next.as_ref()),
         keys: listed.items,
-        now: services.keys.now(),
+        now: desk.services.keys.now(),
         own: signed.principal.key_id(),
         scopes: signed.principal.scopes().grantable().collect(),
-        sessions: services.sessions.list(&signed.principal).await?,
+        sessions: desk.sessions.list(&signed.principal).await?,
         session: signed.session,
-        passkeys: services.passkeys.list(&signed.principal).await?,
+        passkeys: desk.passkeys.list(&signed.principal).await?,
         form,
         complaint,
     };
@@ -148,7 +150,7 @@ struct OperatorKeyPage {
 }
 
 pub async fn create(
-    State(services): State<Arc<Services>>,
+    State(desk): State<Desk>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     Draw(drawn): Draw,
@@ -156,7 +158,8 @@ pub async fn create(
 ) -> Result<Response, PageError> {
     let made = match asked(&form) {
         Ok(asked) => {
-            let made = services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn, &scope);
+            let made =
+                desk.services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn, &scope);
             made.await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
@@ -168,7 +171,7 @@ pub async fn create(
         }
         Err(error) => {
             let asked = QueryParams::default();
-            answer(&services, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
+            answer(&desk, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
         }
     }
 }
@@ -185,17 +188,17 @@ fn asked(form: &Form) -> Result<CreateKey, Invalid> {
 }
 
 pub async fn revoke(
-    State(services): State<Arc<Services>>,
+    State(desk): State<Desk>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    match services.keys.revoke(&signed.principal, key, &scope).await {
+    match desk.services.keys.revoke(&signed.principal, key, &scope).await {
         Ok(()) => Ok(see("/dashboard/keys?revoked=1")),
         Err(error) => {
             let (asked, form) = (QueryParams::default(), Form::default());
-            answer(&services, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
+            answer(&desk, &signed, &asked, None, form, Some(Complaint::of(error)?)).await
         }
     }
 }

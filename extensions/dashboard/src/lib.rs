@@ -29,6 +29,7 @@ mod qr;
 mod record;
 mod session;
 mod sessions;
+mod signed_in;
 mod spending;
 mod system;
 mod text;
@@ -46,10 +47,12 @@ use axum::response::Response;
 use axum::routing::{any, get, post};
 use purser_api::web::{ApiError, Guard};
 use purser_bulk::Many;
+use purser_model::SealingKey;
 use purser_service::Services;
 
 use self::page::PageError;
 use self::passkeys::{Ceremonies, NoPasskeys};
+use self::signed_in::{Passkeys, Sessions};
 
 /// What a page may do: load its own style and script, and send forms to its own origin.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
@@ -61,13 +64,27 @@ struct Desk {
     services: Arc<Services>,
     many: Many,
     guard: Guard,
+    sessions: Sessions,
+    passkeys: Passkeys,
     /// What checks passkeys, or why there are none.
-    passkeys: Arc<Result<Ceremonies, NoPasskeys>>,
+    ceremonies: Arc<Result<Ceremonies, NoPasskeys>>,
 }
 
 impl FromRef<Desk> for Arc<Services> {
     fn from_ref(desk: &Desk) -> Self {
         desk.services.clone()
+    }
+}
+
+impl FromRef<Desk> for Sessions {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.sessions.clone()
+    }
+}
+
+impl FromRef<Desk> for Passkeys {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.passkeys.clone()
     }
 }
 
@@ -78,9 +95,16 @@ impl FromRef<Desk> for Many {
 }
 
 /// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are. `public_url`: where browsers reach them.
-pub fn routes(services: &Services, many: Many, guard: Guard, public_url: &str) -> Router {
-    let passkeys = Arc::new(passkeys::offered(services, public_url));
-    let desk = Desk { services: Arc::new(services.clone()), many, guard, passkeys };
+/// `key` marks challenges of passkeys: without it there are none.
+pub fn routes(
+    (services, many): (&Services, Many),
+    guard: Guard,
+    public_url: &str,
+    key: Option<Arc<SealingKey>>,
+) -> Router {
+    let (sessions, passkeys) = (Sessions::new(services), Passkeys::new(services, key));
+    let ceremonies = Arc::new(passkeys::offered(&passkeys, public_url));
+    let desk = Desk { services: Arc::new(services.clone()), many, guard, sessions, passkeys, ceremonies };
     Router::new()
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))

@@ -3,8 +3,6 @@
 
 mod ceremony;
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::State;
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
@@ -12,7 +10,7 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::{Ceremony, Passkey, PasskeyId};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{NewPasskey, Resource, ServiceError, Services};
+use purser_service::{Resource, ServiceError};
 
 pub use self::ceremony::Ceremonies;
 use self::ceremony::{Answer, Challenge, Unproven};
@@ -22,6 +20,7 @@ use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::session::{
     OPEN_LINE, Reached, Signed, leading_to, next_page, open_for, reached, step_cookie, step_of, text_of,
 };
+use super::signed_in::{NewPasskey, Passkeys};
 
 const SIGN_IN: &str = "/dashboard/sign-in/passkey";
 const ADD: &str = "/dashboard/passkeys";
@@ -54,8 +53,8 @@ impl NoPasskeys {
 }
 
 /// What checks passkeys for pages at this address, or why there are none.
-pub fn offered(services: &Services, public_url: &str) -> Result<Ceremonies, NoPasskeys> {
-    if services.passkeys.are_possible() { Ceremonies::at(public_url) } else { Err(NoPasskeys::NoKey) }
+pub fn offered(passkeys: &Passkeys, public_url: &str) -> Result<Ceremonies, NoPasskeys> {
+    if passkeys.are_possible() { Ceremonies::at(public_url) } else { Err(NoPasskeys::NoKey) }
 }
 
 /// What a page with a challenge shows.
@@ -68,7 +67,7 @@ enum Step {
 
 /// The ceremonies of the page's own address, or what it shows in place of one.
 fn here<'a>(desk: &'a Desk, headers: &HeaderMap, path: &str) -> Result<&'a Ceremonies, Step> {
-    let ceremonies = desk.passkeys.as_ref().as_ref().map_err(|off| Step::Off(off.in_words()))?;
+    let ceremonies = desk.ceremonies.as_ref().as_ref().map_err(|off| Step::Off(off.in_words()))?;
     let is_here = text_of(headers, header::HOST).is_some_and(|host| ceremonies.is_at(host));
     if is_here { Ok(ceremonies) } else { Err(Step::Elsewhere(ceremonies.place(path))) }
 }
@@ -84,9 +83,9 @@ fn with_challenge(
         tracing::error!(%error, "cannot make a challenge for passkeys");
         ServiceError::Internal
     })?;
-    let kept = desk.services.passkeys.begin(ceremony, &challenge.state)?;
+    let kept = desk.passkeys.begin(ceremony, &challenge.state)?;
     let mut answer = show(Step::Challenge(challenge.options));
-    let is_https = matches!(desk.passkeys.as_ref(), Ok(own) if own.place("").starts_with("https:"));
+    let is_https = matches!(desk.ceremonies.as_ref(), Ok(own) if own.place("").starts_with("https:"));
     let cookie = step_cookie(if is_https { Reached::Https } else { Reached::Local }, &kept);
     answer.headers_mut().append(header::SET_COOKIE, cookie.ok_or(ServiceError::Internal)?);
     Ok(answer)
@@ -176,7 +175,7 @@ async fn open(
     if reached == Reached::Open {
         return Ok(Err(refused(StatusCode::FORBIDDEN, OPEN_LINE)));
     }
-    let passkeys = &desk.services.passkeys;
+    let passkeys = &desk.passkeys;
     let Some(begun) = passkeys.begun(Ceremony::SignIn, step_of(headers)) else {
         return Ok(Err(refused(StatusCode::BAD_REQUEST, BEGIN_AGAIN)));
     };
@@ -230,7 +229,7 @@ async fn new_page(
         Err(step) => return Ok(show(step)),
     };
     let key_id = signed.principal.key_id();
-    let listed = desk.services.passkeys.list(&signed.principal).await?;
+    let listed = desk.passkeys.list(&signed.principal).await?;
     let own = listed.iter().filter(|view| view.key.id == key_id);
     let known = own.map(|view| view.passkey.credential_id.as_str());
     let key = desk.services.keys.own(&signed.principal).await?;
@@ -269,7 +268,7 @@ async fn make(
     let Ok(ceremonies) = here(desk, headers, ADD) else {
         return Ok(Err(refused(StatusCode::FORBIDDEN, BEGIN_AGAIN)));
     };
-    let passkeys = &desk.services.passkeys;
+    let passkeys = &desk.passkeys;
     let Some(begun) = passkeys.begun(making(signed), step_of(headers)) else {
         return Ok(Err(refused(StatusCode::BAD_REQUEST, BEGIN_AGAIN)));
     };
@@ -290,14 +289,14 @@ async fn make(
 
 /// Removes a passkey.
 pub async fn remove(
-    State(services): State<Arc<Services>>,
+    State(passkeys): State<Passkeys>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     form: Form,
 ) -> Result<Response, PageError> {
     let id: PasskeyId =
         form.text("passkey").parse().map_err(|_| ServiceError::NotFound(Resource::Passkey))?;
-    services.passkeys.remove(&signed.principal, id, &scope).await?;
+    passkeys.remove(&signed.principal, id, &scope).await?;
     Ok(see("/dashboard/keys?removed=1#passkeys"))
 }
 

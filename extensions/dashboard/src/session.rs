@@ -257,7 +257,7 @@ fn needed(method: &Method, path: &str) -> &'static [Scope] {
 async fn signed(desk: &Desk, headers: &HeaderMap, from: &Extensions) -> Result<Signed, ApiError> {
     let token = token_of(headers).ok_or(ServiceError::Unauthorized(Unauthorized::MissingKey))?;
     let from = || desk.guard.client_of(headers, from);
-    let resumed = desk.services.sessions.resume(&token, from);
+    let resumed = desk.sessions.resume(&token, from);
     match desk.guard.look_up(&token.hash(), resumed).await? {
         principal @ Principal::Operator { .. } => {
             let session = SessionId::of(&token.hash());
@@ -300,7 +300,7 @@ struct SignInPage {
 
 impl SignInPage {
     fn new(desk: &Desk, next: &str, complaint: Option<Complaint>) -> Self {
-        let passkeys = desk.passkeys.is_ok().then(|| leading_to("/dashboard/sign-in/passkey", next));
+        let passkeys = desk.ceremonies.is_ok().then(|| leading_to("/dashboard/sign-in/passkey", next));
         Self { next: next.to_owned(), passkeys, complaint }
     }
 }
@@ -362,7 +362,7 @@ pub async fn open_for(
     reached: Reached,
 ) -> Result<HeaderValue, ApiError> {
     desk.guard.check_rate(principal)?;
-    let sessions = &desk.services.sessions;
+    let sessions = &desk.sessions;
     let address = desk.guard.client_of(headers, from);
     let token = sessions.open(principal, by, address, request_name(from)).await?;
     desk.guard.remember(&token.hash());
@@ -376,7 +376,7 @@ pub async fn open_for(
 /// Ends the session, for every copy of the cookie.
 pub async fn sign_out(State(desk): State<Desk>, headers: HeaderMap) -> Result<Response, PageError> {
     if let Some(token) = token_of(&headers) {
-        desk.services.sessions.end(&token).await?;
+        desk.sessions.end(&token).await?;
     }
     let mut answer = see("/dashboard/sign-in");
     for reached in [Reached::Https, Reached::Local] {

@@ -78,8 +78,16 @@ pub enum StartError {
 
 /// The extensions of a build, as its configuration has them.
 pub trait Extensions: Sections {
-    /// Makes them, once in a process, with the key of [`Sections::refusals_key`], and starts their tasks.
-    fn build(&self, services: &Services, refusals_key: Option<Arc<dyn Signer>>) -> impl HttpExtensions;
+    /// Makes them, once in a process, and starts their tasks.
+    fn build(&self, services: &Services, keys: ExtensionKeys) -> impl HttpExtensions;
+}
+
+/// Keys of the service that extensions have, as far as they are configured.
+pub struct ExtensionKeys {
+    /// The key of [`Sections::refusals_key`].
+    pub refusals: Option<Arc<dyn Signer>>,
+    /// What all relayers seal with.
+    pub sealing: Option<Arc<SealingKey>>,
 }
 
 /// A running service.
@@ -206,7 +214,8 @@ impl App {
             public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
-        let router = http::router(&services, settings, &extensions.build(&services, refusals_key));
+        let keys = ExtensionKeys { refusals: refusals_key, sealing: webhooks.sealing_key };
+        let router = http::router(&services, settings, &extensions.build(&services, keys));
         let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);

@@ -95,7 +95,7 @@ impl Actions {
     }
 
     /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
-    pub(super) async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
+    pub async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
         let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
         let since = self.inside.clock.now().before(DAY);
         let made = self.inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;

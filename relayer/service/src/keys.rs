@@ -131,7 +131,7 @@ impl Keys {
     }
 
     /// The principal of a known key. Errors as [`Keys::authenticate`].
-    pub(super) fn admit(
+    pub fn admit(
         &self,
         record: ApiKey,
         operator: Operator,

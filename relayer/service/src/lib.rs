@@ -30,13 +30,11 @@ mod limit_looks;
 mod limits;
 mod part;
 mod parts;
-mod passkeys;
 mod pauses_and_halts;
 mod planned;
 mod policies;
 mod reads;
 mod requests;
-mod sessions;
 mod signers;
 mod streams;
 mod transfers;
@@ -70,12 +68,10 @@ pub use self::last_seen::SeenAccount;
 pub use self::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 pub use self::part::{Part, PartStatus};
 pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
-pub use self::passkeys::{BegunCeremony, NewPasskey, PasskeyView, Passkeys};
 pub use self::planned::{Planned, RulesInForce, Will};
 pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView};
 pub use self::reads::{ReadLimiter, read_operator};
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
-pub use self::sessions::{SessionView, Sessions};
 pub use self::signers::Signers;
 pub use self::streams::{StreamFilter, Streamed, Streams};
 pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
@@ -172,8 +168,6 @@ pub struct Services {
     pub history: History,
     pub keys: Keys,
     pub actions: Actions,
-    pub sessions: Sessions,
-    pub passkeys: Passkeys,
     pub requests: Requests,
     pub events: Events,
     pub streams: Streams,
@@ -219,8 +213,6 @@ impl Services {
             hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
             fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
             history: History::new(of()),
-            passkeys: Passkeys::new(of(), keys.clone(), hooks.sealing_key.clone()),
-            sessions: Sessions::new(of(), keys.clone(), actions.clone()),
             requests: Requests::new(of()),
             streams: Streams::new(of(), keys.clone()),
             webhooks: Webhooks::new(of(), hooks, events.clone()),

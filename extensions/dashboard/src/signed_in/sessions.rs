@@ -7,13 +7,11 @@ use std::net::IpAddr;
 
 use tracing::field::display;
 
-use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::{Actions, Keys};
-use crate::Inside;
-use crate::audit_scope::AuditScope;
 use purser_model::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
+use purser_service::audit_scope::AuditScope;
+use purser_service::{Actions, Forbidden, Inside, Keys, Resource, ServiceError, Services, Unauthorized};
 
 /// How many sessions a list shows at most, the latest.
 const LISTED_MAX: u32 = 200;
@@ -37,7 +35,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(inside: Arc<Inside>, keys: Keys, actions: Actions) -> Self {
+    pub fn new(services: &Services) -> Self {
+        let Services { inside, keys, actions, .. } = services.clone();
         Self { inside, keys, actions }
     }
 
@@ -157,5 +156,26 @@ impl Sessions {
     /// Signs out: the token is no longer valid.
     pub async fn end(&self, token: &SessionToken) -> Result<(), ServiceError> {
         Ok(self.inside.store.sessions.delete_session(&token.hash()).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use purser_api::http::testing::{ACTIONS_MAX, Relayer};
+    use purser_model::PlainKey;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn key_signs_in_as_often_as_it_may_act_in_a_day() {
+        let relayer = Relayer::start().await;
+        let plain = PlainKey::parse(&relayer.key).expect("a key");
+        let holder = relayer.services.keys.authenticate(&plain, || None).await.expect("an operator's key");
+        let sessions = Sessions::new(&relayer.services);
+        for _ in 0..ACTIONS_MAX {
+            sessions.open(&holder, None, None, None).await.expect("signed in");
+        }
+        let refused = sessions.open(&holder, None, None, None).await;
+        assert!(matches!(refused, Err(ServiceError::TooManyActions { most: ACTIONS_MAX, .. })));
     }
 }

@@ -1,5 +1,5 @@
-//! Passkeys: a person's device signs a challenge, and that opens a session of an operator key. Who checks the signature is the extension
-//! that asks for it; here is what a challenge is good for, and whose a passkey is.
+//! Passkeys: a person's device signs a challenge, and that opens a session of an operator key. The pages check the signature; here is
+//! what a challenge is good for, and whose a passkey is.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,14 +8,12 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::Keys;
-use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use crate::Inside;
-use crate::audit_scope::AuditScope;
 use purser_model::{
     ApiKey, CEREMONY_MAX, Ceremony, Invalid, NAME_CHARS_MAX, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId,
     PasskeyUse, Principal, SealingKey, Timestamp, check_name,
 };
+use purser_service::audit_scope::AuditScope;
+use purser_service::{Forbidden, Inside, Keys, Resource, ServiceError, Services, Unauthorized};
 use purser_store::StoreError;
 
 const PURPOSE: &[u8] = b"purser:passkey:v1";
@@ -57,7 +55,8 @@ pub struct Passkeys {
 }
 
 impl Passkeys {
-    pub(super) fn new(inside: Arc<Inside>, keys: Keys, key: Option<Arc<SealingKey>>) -> Self {
+    pub fn new(services: &Services, key: Option<Arc<SealingKey>>) -> Self {
+        let Services { inside, keys, .. } = services.clone();
         Self { inside, keys, key }
     }
 
