@@ -1,6 +1,7 @@
 //! The last balances seen by a sweep, for when accounts cannot be read.
 
 use super::accounts::{COLUMNS, of_tag};
+use super::due::Due;
 use super::query::{Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
@@ -37,9 +38,9 @@ impl Index {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
     pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
         sql! {
-            "INSERT INTO marks {row}
-             ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE marks.at < excluded.at",
-            row = columns! { name = sweep_of(network), at = began_at }
+            "INSERT INTO marks {row} ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE {is_older}",
+            row = columns! { name = sweep_of(network), at = began_at },
+            is_older = Due::since(began_at).has_come("marks.at")
         }
         .run(self.writer())
         .await
