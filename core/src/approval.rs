@@ -96,7 +96,7 @@ impl ApprovalWanted {
         })
     }
 
-    /// Whether nobody can approve it any more at this second of the agreed clock. Without one nothing expires.
+    /// True once its time is over by the agreed clock. While clocks disagree, nothing expires.
     pub fn is_over_at(&self, grant_ends_at: i64, agreed: Option<i64>) -> bool {
         agreed.is_some_and(|now| now >= self.expires_at.unix_seconds().min(grant_ends_at))
     }

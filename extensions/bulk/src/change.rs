@@ -25,7 +25,7 @@ pub struct Compared {
     pub after: Fields,
 }
 
-/// What became of one account.
+/// An account with the end of its change.
 pub struct Changed {
     pub compared: Compared,
     pub done: Result<ManyDone, ServiceError>,

@@ -6,7 +6,7 @@ use purser_model::{KeyId, Operator, OperatorId, PolicyUpdate, Selection, Timesta
 use purser_service::audit_scope::AuditScope;
 use purser_service::{Halts, OneAtATime, Planned, Policies, ServiceError, Services, Will};
 
-/// What is to be done with each of the accounts.
+/// The change that each account gets.
 #[derive(Debug, Clone)]
 pub enum ManyChange {
     /// As a PATCH of its policy.
@@ -15,7 +15,7 @@ pub enum ManyChange {
 }
 
 impl ManyChange {
-    /// Whether it is a halt, or pauses, maybe among other changes.
+    /// True for a halt, and for a policy that pauses, whatever else it changes.
     pub fn is_stop(&self) -> bool {
         match self {
             Self::Policy(update) => update.pauses(),
@@ -23,8 +23,8 @@ impl ManyChange {
         }
     }
 
-    /// Whether the chain is to be asked. Not where it is so already, nor where it was refused before; but an open account is
-    /// paused all the same, whatever is refused beside the pause.
+    /// True if a transaction is needed. An account that is as asked, or whose change was refused, needs none. An open account is paused
+    /// even if the rest of its change was refused.
     pub fn asks_chain(&self, planned: &Planned) -> bool {
         match &planned.will {
             Ok(Will::Apply | Will::Wait) => true,
@@ -37,7 +37,7 @@ impl ManyChange {
     }
 }
 
-/// What became of an account.
+/// How the change of one account ended.
 #[derive(Debug, Clone)]
 pub enum ManyDone {
     /// Base58.
@@ -68,7 +68,7 @@ impl Many {
         Self { policies, halts, turns: OneAtATime::default() }
     }
 
-    /// What the change would do now to each account. Changes nothing. Invalid: too many accounts; otherwise as one change.
+    /// Previews the change of each account, and changes nothing. Invalid: too many accounts; otherwise as one change.
     /// TooManyReads: the operator's turn does not come soon. A stop that is carried out waits for none.
     pub async fn plan(
         &self,

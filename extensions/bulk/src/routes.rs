@@ -110,7 +110,7 @@ struct PolicyOfMany(Box<RawValue>);
 #[derive(Serialize)]
 struct PartsOfAccount(Fields);
 
-/// What became of one account, or would.
+/// How the change of one account ended, or would end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ManyOutcome {

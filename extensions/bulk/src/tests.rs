@@ -80,7 +80,7 @@ async fn thousand_accounts_with_the_longest_names_are_changed_and_halted_and_eve
         let accounts = done.body["accounts"].as_array().expect("accounts");
         let signed = accounts.iter().filter(|account| account["tx_signature"].is_string()).count();
         assert_eq!((accounts.len(), signed), (SELECTED_MAX, SELECTED_MAX), "{path}");
-        // About a megabyte, which is kept all the same.
+        // An answer of a megabyte is kept.
         assert!(done.text.len() > bytes_min, "{path}: {}", done.text.len());
         let again = send_named(&relayer, path, path, body).await;
         assert_eq!(
@@ -109,7 +109,7 @@ async fn what_reads_the_chain_for_a_change_is_within_the_operators_budget_and_a_
         let asks = || relayer.send(method, &path, &relayer.key, body.as_deref());
         let answers = futures::future::join_all((0..40).map(|_| asks())).await;
         let refused = answers.iter().filter(|answer| answer.error() == (429, "rate_limited")).count();
-        // What two seconds of waiting give passes.
+        // A request waits at most two seconds for its turn.
         assert!((20..40).contains(&refused), "{method} {path}: {refused} of 40");
         let stop = json!({ "accounts": { "ids": [account] }, "policy": { "paused": true } });
         let (begun, stopped) = (std::time::Instant::now(), relayer.post("/v1/bulk/policy", &stop).await);

@@ -28,7 +28,7 @@ impl Default for Section {
 }
 
 impl Section {
-    /// What it takes to sign with this key.
+    /// Settings for signing with this key.
     pub fn parts(&self, key: Arc<dyn Signer>) -> DenialParts {
         let seconds = Some(self.head_interval_seconds).filter(|seconds| *seconds > 0);
         DenialParts { key, head_interval: seconds.map(Duration::from_secs) }

@@ -1,4 +1,4 @@
-//! Who is signed in: sessions, and the passkeys that open them, over the services. No page is here.
+//! Sessions, and the passkeys that open them, over the services. The pages are elsewhere.
 
 mod passkeys;
 mod sessions;
