@@ -70,7 +70,7 @@ async fn account_of_a_lost_database_keeps_its_id_when_a_copy_of_it_is_found_firs
     let agent_id = app.network("test").chain().agent(&victim.address).await.agent.agent_id;
     let stolen = creates_by_wallet(&thieves, agent_id).await;
 
-    assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops by itself");
+    assert!(app.stops(Duration::from_secs(60)).await, "the relayer stops by itself");
     app.restores_database(&[]);
     app.runs(&["migrate"]);
     app.starts();

@@ -56,7 +56,7 @@ async fn goes_on_from_a_copy(mut scene: Scene, backup: &str, restore: &str) {
     let later = settles(&client, &order("later")).await;
     let keys = format!("/v1/accounts/{id}/keys");
     let lost = client.post(&keys, &json!({})).await.has_status(201).text_of("key").to_owned();
-    assert!(serving.stops(Duration::from_secs(30)), "it ends by itself");
+    assert!(serving.stops(Duration::from_secs(60)), "it ends by itself");
     let found = scene.types(restore);
     assert!(found.contains("Everything is well."), "{found}");
 

@@ -383,7 +383,7 @@ async fn a_key_says_when_it_was_last_used() {
         }
     }
     // Uses are written down every minute and at a stop.
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     app.starts();
     let operator = operator.reconnected();
     let listed = operator.client.get(&path).await.has_status(200);

@@ -61,7 +61,7 @@ async fn all_that_needs_attention_is_on_the_first_page() {
     home.says("The admin&#39;s key lies on the server, beside the service&#39;s keys");
     // It is looked for at the start.
     std::fs::remove_file(app.folder().join("admin.json")).expect("own file");
-    app.stops(Duration::from_secs(20)).await;
+    app.stops(Duration::from_secs(60)).await;
     app.starts();
     let browser = signed_in(&operator.reconnected()).await;
     browser.reads("/dashboard").await.says("Nothing needs attention: no account is stopped");

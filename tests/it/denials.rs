@@ -271,7 +271,7 @@ async fn chain_rewritten_after_its_head_is_found() {
     gets_refused(&agent, &payee, 5).await;
     let file = file_of(&operator.client, 5).await;
     head_is_there(&file, &app, &operator, 5).await;
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     // Drops one refusal, and lets the relayer itself sign all later ones again.
     let connection = rusqlite::Connection::open(app.folder().join("purser.db")).expect("opened");
     for sql in [

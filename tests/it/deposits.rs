@@ -85,7 +85,7 @@ async fn deposit_made_without_a_websocket_shows_when_it_is_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deposit_to_an_account_of_an_earlier_process_shows() {
     let (app, _node, mut agent) = account("confirmed").await;
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     let signature = deposits(&agent, "1").await;
     app.starts();
     agent.operator = agent.operator.reconnected();

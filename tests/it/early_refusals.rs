@@ -28,7 +28,7 @@ impl Connection {
 
     /// The next answer; `None` if the connection ends without one.
     async fn answer(&mut self) -> Option<Answer> {
-        timeout(Duration::from_secs(20), self.reads_answer()).await.expect("an answer in time")
+        timeout(Duration::from_secs(60), self.reads_answer()).await.expect("an answer in time")
     }
 
     async fn reads_answer(&mut self) -> Option<Answer> {

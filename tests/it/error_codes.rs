@@ -201,7 +201,7 @@ async fn error_request_timeout_is_408_for_a_body_that_does_not_come() {
     stream.write_all(head.as_bytes()).await.expect("the relayer reads");
     let mut answer = Vec::new();
     let reading = stream.read_to_end(&mut answer);
-    tokio::time::timeout(Duration::from_secs(20), reading)
+    tokio::time::timeout(Duration::from_secs(60), reading)
         .await
         .expect("the relayer gives up")
         .expect("and answers");

@@ -23,7 +23,7 @@ async fn database_is_made_for_its_owner_alone() {
 #[tokio::test]
 async fn key_file_that_others_can_read_is_refused_with_the_command_that_mends_it() {
     let app = TestApp::start(TestNetwork::shared().await, &AppSettings::default()).await;
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     for (name, mode) in [("policy-authority", 0o640), ("transfer-authority", 0o604)] {
         let file = app.folder().join(format!("{name}.json"));
         fs::set_permissions(&file, Permissions::from_mode(mode)).expect("own file");

@@ -64,7 +64,7 @@ async fn history_without_the_database_is_the_same_less_the_rejections() {
         let before = [entries_once(&ada, 7).await, entries_once(&ben, 6).await];
         assert_eq!([before[0].len(), before[1].len()], [7, 6], "{before:#?}");
 
-        assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops by itself");
+        assert!(app.stops(Duration::from_secs(60)).await, "the relayer stops by itself");
         app.restores_database(&[]);
         app.runs(&["migrate"]);
         app.starts();
@@ -72,7 +72,7 @@ async fn history_without_the_database_is_the_same_less_the_rejections() {
         for (agent, before) in [&ada, &ben].into_iter().zip(before) {
             let agent = Agent { operator: again.clone(), ..agent.clone() };
             let expected = of_the_chain(before);
-            let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
+            let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
             loop {
                 let answer = again.client.get(&agent.path("/transactions?limit=100")).await;
                 if answer.status == 200

@@ -21,7 +21,7 @@ use crate::set_up::{Scene, named, word};
 async fn is_known(client: &Client, id: &str) {
     let begun = Instant::now();
     while client.get(&format!("/v1/accounts/{id}")).await.status != 200 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{id} is not found");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{id} is not found");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
@@ -103,7 +103,7 @@ async fn steps_after_a_break_in_leave_the_thief_nothing_and_the_agents_pay_again
     let read = client.get(&policy).await.has_status(200);
     assert!(read["pending"].is_null(), "{}", read.text);
     // 4. The clean machine: the database, and none of the old keys.
-    assert!(serving.stops(Duration::from_secs(30)), "it ends by itself");
+    assert!(serving.stops(Duration::from_secs(60)), "it ends by itself");
     for (setting, name) in [
         ("policy_authority_keypair", "policy-authority.json"),
         ("transfer_authority_keypair", "transfer-authority.json"),

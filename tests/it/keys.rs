@@ -261,7 +261,7 @@ async fn operator_key_has_a_name_an_end_and_ranges_and_last_used_outlives_a_stop
     agents.sends(call.body(PING)).await.is_error(401, "unauthorized");
     let unused = operator.client.post(&agent.path("/keys"), &json!({})).await.has_status(201);
 
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     app.starts();
     let listed = app.runs(&["key", "list", "--operator", &operator.id]);
     let find = |id: &serde_json::Value| {

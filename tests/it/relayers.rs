@@ -138,7 +138,7 @@ async fn relayer_that_stops_leaves_its_transfers_to_whoever_comes_first() {
     let submitted = agent.pays("1").to(&payee).await.has_status(202);
     let (unfinished, held) = (UNFINISHED.to_owned(), format!("{UNFINISHED} AND {HELD}"));
     assert_eq!(database.counts("transfers", &held).await, 1);
-    assert!(app.stops(Duration::from_secs(30)).await, "it ends by itself");
+    assert!(app.stops(Duration::from_secs(60)).await, "it ends by itself");
     assert_eq!(database.counts("transfers", &unfinished).await, 1);
     assert_eq!(database.counts("transfers", &held).await, 0);
     app.starts();

@@ -310,7 +310,7 @@ async fn relayer_that_begins_to_stop_answers_what_is_under_way_and_ends() {
         operator.client.get("/v1/transfers").await.has_status(200)["data"] != json!([])
     })
     .await;
-    assert!(app.stops(Duration::from_secs(30)).await, "the server ends by itself");
+    assert!(app.stops(Duration::from_secs(60)).await, "the server ends by itself");
     let answer = sending.await.expect("the request is answered");
     assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
     app.starts();
@@ -350,7 +350,7 @@ async fn burst_that_a_stop_cuts_off_is_carried_out_by_the_next_process() {
         }
     }
     assert!(accepted.len() >= 100 && refused > 0, "{} accepted, {refused} refused", accepted.len());
-    assert!(app.stops(Duration::from_secs(30)).await, "the server ends by itself");
+    assert!(app.stops(Duration::from_secs(60)).await, "the server ends by itself");
     app.starts();
     agent.operator = operator.reconnected();
     for transfer in &accepted {

@@ -20,7 +20,7 @@ async fn wrong_sealing_key_is_said_once_and_shown_on_the_deliveries() {
         let created = registers(&operator, &receiver.url("/hook"), &["transfer.settled"]).await;
         paths.push(format!("/v1/webhooks/{}", created.text_of("id")));
     }
-    assert!(app.stops(Duration::from_secs(20)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     let settings = AppSettings { webhooks: Webhooks::WithAnotherKey, ..AppSettings::default() };
     let beside = app.twin(&settings);
     let client = Client::new(&beside.base_url(), Some(operator.client.key()));

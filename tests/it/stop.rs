@@ -55,7 +55,7 @@ async fn relayer_with_a_delay_is_unready_first_and_refuses_no_connection_until_i
     let begun = Instant::now();
     let stopping = tokio::spawn({
         let app = Arc::clone(&app);
-        async move { app.stops(Duration::from_secs(30)).await }
+        async move { app.stops(Duration::from_secs(60)).await }
     });
     until("it says that it leaves", async || asks("/healthz").await.status == 503).await;
     assert!(begun.elapsed() < Duration::from_secs(3), "while it still takes requests");
@@ -73,7 +73,7 @@ async fn relayer_that_stops_takes_nothing_new_and_says_how_far_a_payment_has_com
     let begun = Instant::now();
     let stopping = tokio::spawn({
         let app = Arc::clone(&app);
-        async move { app.stops(Duration::from_secs(30)).await }
+        async move { app.stops(Duration::from_secs(60)).await }
     });
     takes_nothing_new(&base_url).await;
     // The relayer waits for the payment in flight, which gets its answer.
@@ -99,7 +99,7 @@ async fn second_signal_stops_at_once_and_loses_nothing() {
     let begun = Instant::now();
     app.begins_to_stop();
     takes_nothing_new(&app.base_url()).await;
-    assert!(app.stops(Duration::from_secs(30)).await);
+    assert!(app.stops(Duration::from_secs(60)).await);
     // For so long the first signal alone lets requests finish.
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     let _ = paying.await;

@@ -124,7 +124,7 @@ async fn follower_tells_each_change_once_goes_on_after_a_stop_and_repeats_what_w
     is_told(&receiver, &expected).await;
 
     // Nobody watches while a policy is sealed, and the endpoint is down at first.
-    assert!(watch.process.stops(Duration::from_secs(20)), "it stops when it is asked to");
+    assert!(watch.process.stops(Duration::from_secs(60)), "it stops when it is asked to");
     loosens_after(&operator, 3_600).await;
     operator.client.put(&ada.path("/policy"), &json!({ "max_single_transfer": 40 })).await.has_status(202);
     receiver.answers(PATH, 503);
@@ -142,5 +142,5 @@ async fn follower_tells_each_change_once_goes_on_after_a_stop_and_repeats_what_w
     let count = events.len();
     watch.looks_again().await;
     assert_eq!(told(&receiver).len(), count, "nothing is told twice");
-    assert!(watch.process.stops(Duration::from_secs(20)));
+    assert!(watch.process.stops(Duration::from_secs(60)));
 }

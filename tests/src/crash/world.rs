@@ -78,7 +78,7 @@ impl World {
         let app = TestApp::start(Arc::clone(&network), &settings).await;
         let thieves = app.new_operator().await;
         let operator = app.new_operator().await;
-        assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before it has accounts");
+        assert!(app.stops(Duration::from_secs(60)).await, "the relayer stops before it has accounts");
         let bare = app.saved_database();
         app.starts();
         let operator = operator.reconnected();
@@ -112,7 +112,7 @@ impl World {
         for _ in 0..PAYEES {
             payees.push(operator.chain.new_payee().await.0);
         }
-        assert!(app.stops(Duration::from_secs(20)).await, "the relayer stops before the first round");
+        assert!(app.stops(Duration::from_secs(60)).await, "the relayer stops before the first round");
         let pristine = app.saved_database();
         let thief = Thief::of(thieves, &agents).await;
         let approver = Arc::new(Approver::of(&operator, &network.rpc_url).await);

@@ -147,7 +147,7 @@ impl Bench<'_> {
 
     /// Replaces the relayer by one on the same database that subscribes to no token account.
     async fn goes_on_unsubscribed(&mut self, settings: &AppSettings) -> Result<()> {
-        ensure!(self.app.stops(Duration::from_secs(30)).await, "the relayer does not stop");
+        ensure!(self.app.stops(Duration::from_secs(60)).await, "the relayer does not stop");
         let none = ("PURSER__NETWORKS__TEST__DEPOSIT_SUBSCRIPTIONS_MAX", "0".to_owned());
         self.app = self.app.twin(&AppSettings { environment: vec![none], ..settings.clone() });
         self.client = Client::new(&self.app.base_url(), Some(self.client.key()));
@@ -158,7 +158,7 @@ impl Bench<'_> {
 
     async fn measures(&mut self, phase: &'static str) -> Result<Row> {
         if phase.starts_with("restarted") {
-            ensure!(self.app.stops(Duration::from_secs(30)).await, "the relayer does not stop");
+            ensure!(self.app.stops(Duration::from_secs(60)).await, "the relayer does not stop");
             self.app.starts();
             self.client = Client::new(&self.app.base_url(), Some(self.client.key()));
         }
