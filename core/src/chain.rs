@@ -8,7 +8,7 @@ use purser_policy::{
     UsdcAmount, Waived, tag_of,
 };
 
-use super::{AccountId, Address, Bounds, Halt, Network, OperatorId, RejectionReason, Timestamp, Transfer};
+use super::{AccountId, Address, CapsInUse, Halt, Network, OperatorId, RejectionReason, Timestamp, Transfer};
 
 /// The two addresses of an agent account, derived without asking the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub struct ChainView {
     /// What the account spent. It may count transfers in flight as made.
     pub window: SpendWindow,
     /// What it pays within beside its policy. Likewise.
-    pub bounds: Bounds,
+    pub caps: CapsInUse,
     /// The tags of its payments of a day, all of them. A view that is known without asking may lack some: the program looks, too.
     pub tags: Arc<[TagBucket]>,
     pub balance: UsdcAmount,

@@ -24,7 +24,7 @@ mod words;
 mod address;
 mod amount_text;
 mod approval;
-mod bounds;
+mod caps;
 mod chain;
 mod chain_wins;
 mod claim;
@@ -50,7 +50,7 @@ mod transfer_state;
 pub use address::{Address, AddressError};
 pub use amount_text::usdc_text;
 pub use approval::{Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted};
-pub use bounds::{Bounds, BudgetState, MonthCap};
+pub use caps::{BudgetState, CapsInUse, MonthCap};
 pub use chain::{
     AgentAddresses, Beyond, ChainFault, ChainView, Destination, Granted, NotWallet, Outcome, Payer, Refusal,
     SharedAllowlist, UnsignedTransfer, clocks_agree,

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use purser_core::{
-    Beyond, Bounds, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment, PaymentMade,
-    REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Timestamp, Transfer, TransferState,
-    UnsignedTransfer,
+    Beyond, CapsInUse, Chain, ChainFault, ChainView, Destination, Granted, Outcome, Payer, Payment,
+    PaymentMade, REQUEST_AHEAD_SECONDS, Room, SharedAllowlist, SignedTransfer, Signer, Timestamp, Transfer,
+    TransferState, UnsignedTransfer,
 };
 use purser_policy::{Allowlist, AsAllowlist, PaidTags, TagBucket, UsdcAmount};
 use tokio::time::{Instant, sleep};
@@ -67,7 +67,7 @@ impl SimChain {
             policy: account.policy().over(SharedAllowlist::new(Anyone)),
             policy_version: account.policy_version,
             window: account.window,
-            bounds: Bounds::default(),
+            caps: CapsInUse::default(),
             // Of what is known without asking some is not known; there is room.
             tags: if counts_ours { vec![TagBucket::EMPTY; tags.len()].into() } else { account.tags.into() },
             balance: account.balance,

@@ -76,7 +76,7 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         let (limit, used) = (Limit::Unlimited, UsdcAmount::ZERO);
         checks.0.push(RuleCheck { rule: CheckedRule::ByGrantOnly, ok: has_grant, limit, used });
     }
-    checks.0.extend(view.bounds.checks(amount, view.now));
+    checks.0.extend(view.caps.checks(amount, view.now));
     checks.0.push(balance_check(view, amount));
     let rejected = |reason, message: String, retry_at| {
         let (checks, policy_version) = (checks.clone(), Some(view.policy_version));
@@ -96,7 +96,7 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         Ok(_) | Err(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
             rejected(RejectionReason::GrantRequired, WITHOUT_GRANT.into(), None)
         }
-        Ok(_) | Err(_) => match view.bounds.exceeded_by(amount, view.now) {
+        Ok(_) | Err(_) => match view.caps.exceeded_by(amount, view.now) {
             Some(Excess { reason, message, retry_at }) => rejected(reason, message, retry_at),
             None if view.is_frozen => Decision::Failing(frozen(at), Some(checks.clone())),
             None if view.balance < amount => {

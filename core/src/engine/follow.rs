@@ -179,7 +179,7 @@ impl PaymentTask {
                 self.failure(FailureCode::SolanaUnavailable, message)
             }
             Refusal::AccountGone => {
-                let is_closed = |view: ChainView| view.bounds.budget.is_some_and(|budget| budget.is_closed);
+                let is_closed = |view: ChainView| view.caps.budget.is_some_and(|budget| budget.is_closed);
                 if self.read(&Payment::of(&transfer, destination)).await.is_ok_and(is_closed) {
                     return self.refused_by(transfer, destination, RejectionReason::BudgetExceeded).await;
                 }

@@ -1,7 +1,7 @@
 //! What the chain takes and returns, in the domain's terms.
 
 use purser::state::waits_seconds;
-use purser_core::{Beyond, Bounds, BudgetState, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
+use purser_core::{Beyond, BudgetState, CapsInUse, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
 use purser_model::{
     Address, BudgetId, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
 };
@@ -246,7 +246,7 @@ pub fn view_of(
         policy: agent.policy.over(SharedAllowlist::new(allowlist)),
         policy_version: agent.policy_version,
         window: agent.window,
-        bounds: Bounds { month: agent.month, budget },
+        caps: CapsInUse { month: agent.month, budget },
         tags: agent.tags,
         balance: agent.balance,
         is_frozen: agent.is_frozen,

@@ -23,9 +23,9 @@ pub struct BudgetState {
     pub month: Option<MonthCap>,
 }
 
-/// What binds an account.
+/// The caps that bind an account beside its policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct CapsInUse {
     pub month: Option<MonthCap>,
     pub budget: Option<BudgetState>,
 }
@@ -37,7 +37,7 @@ struct Use {
     used: UsdcAmount,
 }
 
-/// The first of the bounds that a payment exceeds.
+/// The first of the caps that a payment exceeds.
 pub(super) struct Excess {
     pub reason: RejectionReason,
     pub message: String,
@@ -104,7 +104,7 @@ impl BudgetState {
     }
 }
 
-impl Bounds {
+impl CapsInUse {
     /// How they judge a payment, in the program's order. None where an account has none.
     pub(super) fn checks(&self, amount: UsdcAmount, now: i64) -> impl Iterator<Item = RuleCheck> {
         let month = self.month.map(|month| month.use_at(now).check(CheckedRule::Max30DaySpend, amount));
@@ -171,8 +171,8 @@ mod tests {
         BudgetState { address, is_closed: false, daily_cap, window, month }
     }
 
-    fn reason(bounds: &Bounds, amount: u64) -> Option<(RejectionReason, Option<i64>)> {
-        let excess = bounds.exceeded_by(usdc(amount), NOON)?;
+    fn reason(caps: &CapsInUse, amount: u64) -> Option<(RejectionReason, Option<i64>)> {
+        let excess = caps.exceeded_by(usdc(amount), NOON)?;
         Some((excess.reason, excess.retry_at.map(Timestamp::unix_seconds)))
     }
 
@@ -208,34 +208,36 @@ mod tests {
     #[test]
     fn the_accounts_cap_comes_before_its_budget_and_the_first_cap_of_that_which_refuses_is_named() {
         let spent = [(NOON, 5)];
-        let both = Bounds { month: Some(month(7, &spent)), budget: Some(budget(8, &spent, None)) };
+        let both = CapsInUse { month: Some(month(7, &spent)), budget: Some(budget(8, &spent, None)) };
         assert_eq!(reason(&both, 2), None);
         assert_eq!(reason(&both, 3).map(|it| it.0), Some(RejectionReason::MonthLimitExceeded));
-        let shared = Bounds { budget: Some(budget(8, &spent, Some(month(6, &spent)))), month: None };
+        let shared = CapsInUse { budget: Some(budget(8, &spent, Some(month(6, &spent)))), month: None };
         let (why, retry_at) = reason(&shared, 2).expect("30 days of the budget");
         assert_eq!((why, retry_at), (RejectionReason::BudgetExceeded, Some(20_031 * DAY_SECONDS)));
         assert!(shared.exceeded_by(usdc(2), NOON).is_some_and(|it| it.message.contains("30 days")));
         assert_eq!(reason(&shared, 7).map(|it| it.1), Some(None), "more than it ever allows");
-        assert_eq!(reason(&Bounds::default(), u64::MAX), None);
+        assert_eq!(reason(&CapsInUse::default(), u64::MAX), None);
     }
 
     #[test]
     fn checks_say_what_each_leaves_and_a_budget_what_its_tighter_cap_does() {
         let spent = [(NOON, 5)];
-        let bounds =
-            Bounds { month: Some(month(7, &spent)), budget: Some(budget(8, &spent, Some(month(6, &spent)))) };
-        let checks: Vec<_> = bounds.checks(usdc(2), NOON).collect();
+        let caps = CapsInUse {
+            month: Some(month(7, &spent)),
+            budget: Some(budget(8, &spent, Some(month(6, &spent)))),
+        };
+        let checks: Vec<_> = caps.checks(usdc(2), NOON).collect();
         let said: Vec<_> = checks.iter().map(|it| (it.rule, it.ok, it.remaining())).collect();
         let (one, two) = (Some(usdc(1)), Some(usdc(2)));
         assert_eq!(said, [(CheckedRule::Max30DaySpend, true, two), (CheckedRule::Budget, false, one)]);
-        assert_eq!(Bounds::default().checks(usdc(2), NOON).count(), 0);
+        assert_eq!(CapsInUse::default().checks(usdc(2), NOON).count(), 0);
     }
 
     #[test]
     fn through_a_closed_budget_nothing_leaves() {
         let gone = BudgetState::closed(Address::from_bytes([7; 32]));
-        let bounds = Bounds { month: None, budget: Some(gone) };
-        assert_eq!(reason(&bounds, 1), Some((RejectionReason::BudgetExceeded, None)));
-        assert!(bounds.exceeded_by(usdc(1), NOON).is_some_and(|it| it.message.contains("closed")));
+        let caps = CapsInUse { month: None, budget: Some(gone) };
+        assert_eq!(reason(&caps, 1), Some((RejectionReason::BudgetExceeded, None)));
+        assert!(caps.exceeded_by(usdc(1), NOON).is_some_and(|it| it.message.contains("closed")));
     }
 }
