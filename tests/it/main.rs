@@ -88,7 +88,6 @@ mod passkeys;
 mod patroni;
 mod payees;
 mod policy;
-mod policy_edits;
 mod policy_versions;
 mod pooler;
 mod provider_errors;

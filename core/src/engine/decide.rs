@@ -5,7 +5,7 @@ use purser_policy::{
     AccountState, PaidTags, TransferRequest as PolicyRequest, Violation, Waived, check_granted, explain,
 };
 
-use crate::bounds::Excess;
+use crate::caps::Excess;
 use crate::{
     Address, Beyond, ChainFault, ChainView, CheckedRule, Checks, Destination, Failure, FailureCode, Limit,
     NotWallet, Recipient, Rejection, RejectionReason, RuleCheck, TOKEN_ACCOUNT_RENT_LAMPORTS, Timestamp,

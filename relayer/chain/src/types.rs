@@ -1,7 +1,9 @@
 //! What the chain takes and returns, in the domain's terms.
 
 use purser::state::waits_seconds;
-use purser_core::{Beyond, BudgetState, CapsInUse, ChainView, Destination, Granted, MonthCap, SharedAllowlist};
+use purser_core::{
+    Beyond, BudgetState, CapsInUse, ChainView, Destination, Granted, MonthCap, SharedAllowlist,
+};
 use purser_model::{
     Address, BudgetId, CounterpartyKind, GrantOpener, GrantState, Halt, HaltedBy, OpenDefence, SpendingPolicy,
 };

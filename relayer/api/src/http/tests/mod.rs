@@ -16,6 +16,7 @@ mod once;
 mod paid_before;
 mod pending;
 mod policies;
+mod policy_fields;
 mod refusals;
 mod scopes;
 mod transfers;

@@ -18,7 +18,7 @@ const PARSER_WORDS: [&str; 9] = [
 ];
 
 impl Answer {
-    fn blames(&self, param: &str) -> &Self {
+    pub fn blames(&self, param: &str) -> &Self {
         assert_eq!(
             (self.error(), &self.body["param"]),
             ((400, "invalid_request"), &json!(param)),
