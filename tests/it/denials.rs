@@ -64,7 +64,7 @@ fn found(report: &Value) -> Vec<(String, Value)> {
 }
 
 /// An account that may pay 1 USDC at a time.
-async fn bounded(operator: &Operator) -> (Agent, Pubkey) {
+pub async fn bounded(operator: &Operator) -> (Agent, Pubkey) {
     let agent = operator.creates_account_with("Ada", "10").await;
     agent.sets_policy(json!({ "max_single_transfer": 1 })).await;
     let (payee, _) = operator.chain.new_payee().await;

@@ -47,6 +47,7 @@ mod error_codes;
 mod event_stream;
 mod events;
 mod examples;
+mod extensions;
 mod fees;
 mod files;
 mod first_payment;

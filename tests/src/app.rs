@@ -171,7 +171,11 @@ impl TestApp {
             .extend(clock.map(|clock| ("PURSER_HOST_CLOCK_AHEAD", path_text(&clock.file()).to_owned())));
         environment.extend(self.settings.panic_at.map(|point| ("PURSER_PANIC_AT", point.to_owned())));
         let is_broken = clock.is_some() || self.settings.panic_at.is_some();
-        let program = if is_broken { binaries::fault_injection_relayer() } else { binaries::relayer() };
+        let program = match (is_broken, self.settings.without_extensions) {
+            (true, _) => binaries::fault_injection_relayer(),
+            (false, true) => binaries::relayer_without_extensions(),
+            (false, false) => binaries::relayer(),
+        };
         let arguments = ["serve", "--config", path_text(&config)];
         let process = Process::start_with(&program, &arguments, &environment, &log, sweep);
         let ready = process.says("listening", READY_WITHIN);

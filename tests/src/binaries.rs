@@ -17,6 +17,13 @@ pub fn fault_injection_relayer() -> PathBuf {
     found("PURSER_FAULT_INJECTION_BIN", beside_the_tests, "the relayer with crash points")
 }
 
+/// The relayer without extensions. Set `PURSER_WITHOUT_EXTENSIONS_BIN` to use another one.
+pub fn relayer_without_extensions() -> PathBuf {
+    let beside_the_tests =
+        profile_dir().join(format!("purser-without-extensions{}", env::consts::EXE_SUFFIX));
+    found("PURSER_WITHOUT_EXTENSIONS_BIN", beside_the_tests, "the relayer without extensions")
+}
+
 /// The audit without the relayer, as `cargo xtask bench audit` builds it. `PURSER_AUDIT_BIN` names it.
 pub fn audit_alone() -> PathBuf {
     found("PURSER_AUDIT_BIN", profile_dir().join("audit_alone"), "the audit")

@@ -34,6 +34,8 @@ pub struct AppSettings {
     pub webhooks: Webhooks,
     /// `Some`: refusals are signed, and a head goes on the chain every this many seconds, or never for 0. `None`: not signed.
     pub denials: Option<u64>,
+    /// The build has no extensions; `denials` must be `None` then.
+    pub without_extensions: bool,
     /// How often the indexer looks for deposits.
     pub indexer_interval_ms: u64,
     /// How many transfers of an account may be pending.
@@ -82,6 +84,7 @@ impl Default for AppSettings {
             webhooks: Webhooks::ToThisMachine,
             // A wallet whose lamports other tests count would pay for heads.
             denials: Some(0),
+            without_extensions: false,
             indexer_interval_ms: 1_000,
             pending_per_account: 500,
             host_clock: None,

@@ -7,7 +7,6 @@ use axum::http::Method;
 use axum::http::header::CONTENT_LENGTH;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::BODY_BYTES_MAX;
 use super::error::ApiError;
@@ -28,25 +27,22 @@ impl TooSoon {
     }
 }
 
-/// Whether a request halts or pauses, maybe among other changes. Hands it back, since its body may have been read for that.
+/// Whether a request halts or pauses, maybe among other changes: by the last word of its path, and for a policy by its body. Hands it
+/// back, since its body may have been read for that.
 pub(crate) async fn is_stop(request: Request) -> (Request, bool) {
-    let of_account = request.uri().path().strip_prefix("/v1/accounts/");
-    match (request.method(), request.uri().path()) {
-        (&Method::POST, "/v1/halt" | "/v1/bulk/halt") => (request, true),
-        (&Method::POST, "/v1/bulk/policy") => look(request, pauses_many).await,
-        (&Method::POST, _) => {
-            let halts = of_account.is_some_and(|rest| rest.ends_with("/halt"));
+    let changes = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
+    match request.uri().path().rsplit('/').next() {
+        Some("halt") => {
+            let halts = request.method() == Method::POST;
             (request, halts)
         }
-        (&Method::PUT | &Method::PATCH, _) if of_account.is_some_and(|rest| rest.ends_with("/policy")) => {
-            look(request, pauses).await
-        }
+        Some("policy") if changes => look(request).await,
         _ => (request, false),
     }
 }
 
 /// Looks into a body, if it is short.
-async fn look(request: Request, pauses: fn(&[u8]) -> bool) -> (Request, bool) {
+async fn look(request: Request) -> (Request, bool) {
     // A body of unknown length cannot be handed back if it turns out to be long.
     let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let is_short =
@@ -58,25 +54,23 @@ async fn look(request: Request, pauses: fn(&[u8]) -> bool) -> (Request, bool) {
     let Ok(body) = to_bytes(body, BODY_BYTES_MAX).await else {
         return (Request::from_parts(head, Body::empty()), false);
     };
-    let pauses = pauses(&body);
-    (Request::from_parts(head, Body::from(body)), pauses)
+    let is_pause = pauses(&body);
+    (Request::from_parts(head, Body::from(body)), is_pause)
 }
 
-/// Whether a change of a policy has `paused: true`, whatever stands beside it.
-#[derive(Deserialize)]
-struct Pause {
-    paused: bool,
-}
-
+/// Whether a change of a policy, or of the policies of many accounts, has `paused: true`, whatever stands beside it.
 fn pauses(body: &[u8]) -> bool {
-    serde_json::from_slice(body).is_ok_and(|Pause { paused }| paused)
-}
-
-fn pauses_many(body: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Asked<'a> {
-        #[serde(borrow)]
-        policy: &'a RawValue,
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct One {
+        paused: bool,
     }
-    serde_json::from_slice(body).is_ok_and(|Asked { policy }| pauses(policy.get().as_bytes()))
+    #[derive(Deserialize)]
+    struct Asked {
+        #[serde(default)]
+        paused: bool,
+        #[serde(default)]
+        policy: One,
+    }
+    serde_json::from_slice(body).is_ok_and(|Asked { paused, policy }| paused || policy.paused)
 }
