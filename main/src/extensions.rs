@@ -3,12 +3,19 @@
 
 #[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(all(test, feature = "bulk", feature = "denials", feature = "mcp", feature = "x402"))]
+#[cfg(all(
+    test,
+    feature = "approvals",
+    feature = "bulk",
+    feature = "denials",
+    feature = "mcp",
+    feature = "x402"
+))]
 mod tests;
 
 #[cfg(feature = "denials")]
 use std::path::Path;
-#[cfg(feature = "dashboard")]
+#[cfg(any(feature = "approvals", feature = "dashboard"))]
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -69,6 +76,8 @@ impl purser_cli::Extensions for Extensions {
 
     fn described(self) -> OpenApi {
         let extensions = [
+            #[cfg(feature = "approvals")]
+            purser_approvals::described(),
             #[cfg(feature = "bulk")]
             purser_bulk::described(),
             #[cfg(feature = "denials")]
@@ -86,6 +95,8 @@ impl purser_cli::Extensions for Extensions {
 struct Running {
     #[cfg(any(feature = "bulk", feature = "x402"))]
     services: Services,
+    #[cfg(feature = "approvals")]
+    approvals: purser_approvals::Approvals,
     #[cfg(feature = "bulk")]
     many: purser_bulk::Many,
     #[cfg(feature = "denials")]
@@ -97,18 +108,27 @@ struct Running {
 }
 
 impl app::Extensions for Sections {
-    #[cfg_attr(not(all(feature = "bulk", feature = "denials")), allow(unused_variables))]
-    fn build(&self, services: &Services, keys: app::ExtensionKeys) -> impl http::HttpExtensions {
+    #[cfg_attr(
+        not(all(feature = "approvals", feature = "bulk", feature = "denials")),
+        allow(unused_variables)
+    )]
+    fn build(&self, services: &Services, parts: app::ExtensionParts) -> impl http::HttpExtensions {
+        #[cfg(feature = "approvals")]
+        let approvals = purser_approvals::Approvals::new(services, approval_links(&parts));
+        #[cfg(feature = "approvals")]
+        approvals.close_grants_until_stopped();
         #[cfg(feature = "denials")]
         let denials = {
-            let parts = keys.refusals.map(|key| self.denials.parts(key));
-            purser_denials::Denials::new(services, parts)
+            let signing = parts.refusals.map(|key| self.denials.parts(key));
+            purser_denials::Denials::new(services, signing)
         };
         #[cfg(feature = "denials")]
         denials.sign_until_stopped();
         Running {
             #[cfg(any(feature = "bulk", feature = "x402"))]
             services: services.clone(),
+            #[cfg(feature = "approvals")]
+            approvals,
             #[cfg(feature = "bulk")]
             many: purser_bulk::Many::new(services),
             #[cfg(feature = "denials")]
@@ -116,14 +136,29 @@ impl app::Extensions for Sections {
             #[cfg(feature = "mcp")]
             mcp: self.mcp.clone(),
             #[cfg(feature = "dashboard")]
-            sealing_key: keys.sealing,
+            sealing_key: parts.sealing,
         }
     }
+
+    #[cfg(feature = "approvals")]
+    fn approval_page(&self, parts: &app::ExtensionParts) -> Option<purser_service::ApprovalPage> {
+        let links = approval_links(parts);
+        Some(Arc::new(move |transfer| links.as_ref().map(|links| links.of(transfer))))
+    }
+}
+
+/// Links to approvals. `None`: there is no address or no key for them.
+#[cfg(feature = "approvals")]
+fn approval_links(parts: &app::ExtensionParts) -> Option<purser_approvals::ApprovalLinks> {
+    let (url, key) = parts.public_url.as_deref().zip(parts.sealing.clone())?;
+    Some(purser_approvals::ApprovalLinks::new(url, key))
 }
 
 impl http::HttpExtensions for Running {
     fn rest(&self) -> OpenApiRouter {
         let extensions = [
+            #[cfg(feature = "approvals")]
+            purser_approvals::routes(self.approvals.clone()),
             #[cfg(feature = "bulk")]
             purser_bulk::routes(self.many.clone(), &self.services),
             #[cfg(feature = "denials")]
@@ -145,7 +180,7 @@ impl http::HttpExtensions for Running {
         let mut opened = ExtensionRoutes::default();
         #[cfg(feature = "dashboard")]
         {
-            let over = (inside.services, self.many.clone());
+            let over = (inside.services, self.approvals.clone(), self.many.clone());
             let (guard, key) = (inside.guard.clone(), self.sealing_key.clone());
             opened.pages = purser_dashboard::routes(over, guard, inside.public_url, key);
         }

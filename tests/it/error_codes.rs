@@ -303,7 +303,8 @@ fn every_error_code_has_a_named_test() {
     let codes: BTreeSet<&str> = listed.iter().filter_map(|code| code.as_str()).collect();
     assert!(codes.len() >= 14, "{codes:?}");
     let of_router = include_str!("../../relayer/api/src/http/tests/error_codes.rs");
-    let tests = [include_str!("error_codes.rs"), of_router].concat();
+    let of_approvals = include_str!("../../extensions/approvals/src/tests.rs");
+    let tests = [include_str!("error_codes.rs"), of_router, of_approvals].concat();
     let page = fs::read_to_string(workspace().join("docs/build/errors.md"))
         .expect("docs/build/errors.md lists the errors");
     for code in codes {

@@ -262,7 +262,7 @@ fn every_event_type_is_tested_here_and_explained() {
                 include_str!("loosening.rs"),
                 include_str!("account_events.rs"),
                 include_str!("../../relayer/store/src/tests/cases/chain_wins.rs"),
-                include_str!("../../relayer/api/src/http/tests/approvals.rs"),
+                include_str!("../../extensions/approvals/src/tests.rs"),
                 include_str!("../../relayer/model/src/wire/events/tests.rs")
             ]
             .iter()

@@ -97,8 +97,11 @@ const WALLS: &[Wall] = &[
 const OF_EXTENSIONS: &[&str] =
     &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
 /// What an extension stands on besides: another, or the chain and the store where it has tables of its own.
-const BESIDES: &[(&str, &[&str])] =
-    &[("dashboard", &["purser-bulk", "purser-store"]), ("denials", &["purser-chain", "purser-store"])];
+const BESIDES: &[(&str, &[&str])] = &[
+    ("approvals", &["purser-chain", "purser-core", "purser-store"]),
+    ("dashboard", &["purser-approvals", "purser-bulk", "purser-store"]),
+    ("denials", &["purser-chain", "purser-store"]),
+];
 const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.

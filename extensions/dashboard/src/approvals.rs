@@ -6,8 +6,9 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::OnRecord;
+use purser_approvals::{ApprovalView, Approvals};
 use purser_model::{ApprovalEnd, ApprovalFilter, ApprovalState, Page, TransferId, TransferState};
-use purser_service::{ApprovalView, Services, TransferView};
+use purser_service::{Services, TransferView};
 
 use super::names::Names;
 use super::page::{Frame, PageError, PageId, QueryParams, Section, page, see};
@@ -37,6 +38,7 @@ struct ApprovalsPage {
 
 pub async fn show(
     State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
@@ -49,15 +51,15 @@ pub async fn show(
     };
     let filter = ApprovalFilter { account, state };
     let request = asked.page(LIMIT);
-    let approvals = match &unclear {
+    let listed = match &unclear {
         Some(_) => Page { items: Vec::new(), next: None },
-        None => services.approvals.list(&signed.principal, filter, request).await?,
+        None => approvals.list(&signed.principal, filter, request).await?,
     };
     let frame = signed.frame(Section::Approvals);
-    let next = asked.next(PATH, approvals.next.as_ref());
-    let names = named(&approvals.items).named(&services, &signed.operator).await?;
+    let next = asked.next(PATH, listed.next.as_ref());
+    let names = named(&listed.items).named(&services, &signed.operator).await?;
     let is_waiting = state == Some(ApprovalState::Pending);
-    let shown = ApprovalsPage { frame, approvals: approvals.items, names, asked, is_waiting, unclear, next };
+    let shown = ApprovalsPage { frame, approvals: listed.items, names, asked, is_waiting, unclear, next };
     Ok(page(&shown, None))
 }
 
@@ -78,23 +80,24 @@ impl ApprovalPage {
 
 pub async fn one(
     State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     signed: Signed,
     PageId(id): PageId<TransferId>,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let notice = asked.given("rejected").map(|_| "The payment was rejected.".to_owned());
-    let approval = services.approvals.get(&signed.principal, id).await?;
+    let approval = approvals.get(&signed.principal, id).await?;
     let names = named(std::slice::from_ref(&approval.transfer)).named(&services, &signed.operator).await?;
     let frame = signed.frame(Section::Approvals).with_notice(notice);
     Ok(page(&ApprovalPage { frame, approval, names }, None))
 }
 
 pub async fn reject(
-    State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<TransferId>,
 ) -> Result<Response, PageError> {
-    services.approvals.end(&signed.principal, id, ApprovalEnd::Rejected, &scope).await?;
+    approvals.end(&signed.principal, id, ApprovalEnd::Rejected, &scope).await?;
     Ok(see(&format!("/dashboard/approvals/{id}?rejected=1")))
 }

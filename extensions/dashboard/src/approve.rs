@@ -14,8 +14,9 @@ use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use purser_api::web::ApiError;
+use purser_approvals::{Approvals, ForApprover, LinkedApproval};
 use purser_model::{Address, TransferState};
-use purser_service::{ForApprover, LinkedApproval, ServiceError, Services};
+use purser_service::{ServiceError, Services};
 use serde::{Deserialize, Serialize};
 
 use super::Desk;
@@ -68,9 +69,10 @@ impl ApprovePage {
 
 async fn show(
     State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     Path(token): Path<String>,
 ) -> Result<Response, PageError> {
-    let linked = services.approvals.linked(&token).await?;
+    let linked = approvals.linked(&token).await?;
     let state = &linked.view.transfer.state;
     let can_be_approved =
         matches!(state, TransferState::PendingApproval(wanted) if wanted.rejection.is_for_approvers());
@@ -137,8 +139,8 @@ fn refused_by(error: ServiceError) -> Response {
     refused(status, message)
 }
 
-async fn label(State(services): State<Arc<Services>>, Path(token): Path<String>) -> Response {
-    let linked = match services.approvals.linked(&token).await {
+async fn label(State(approvals): State<Approvals>, Path(token): Path<String>) -> Response {
+    let linked = match approvals.linked(&token).await {
         Ok(linked) => linked,
         Err(error) => return refused_by(error),
     };
@@ -156,7 +158,7 @@ fn to_sign(bytes: &[u8], who_pays: &str) -> Response {
 }
 
 async fn transaction(
-    State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     Path(token): Path<String>,
     body: Result<Json<Asked>, axum::extract::rejection::JsonRejection>,
 ) -> Response {
@@ -164,7 +166,7 @@ async fn transaction(
     let Some(wallet) = asked else {
         return refused(StatusCode::BAD_REQUEST, "`account` must be the address of a wallet.");
     };
-    match services.approvals.transaction(&token, wallet).await {
+    match approvals.transaction(&token, wallet).await {
         Ok(ForApprover::Unsigned(bytes)) => to_sign(&bytes, "This wallet pays the fee and the deposit."),
         Ok(ForApprover::CoSigned(ours)) => to_sign(
             &ours.signed.bytes,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use purser_approvals::Approvals;
 use purser_model::{
     AccountStatus, ActionFilter, ActionId, ActionOutcome, Address, ApprovalFilter, ApprovalState, HaltScope,
     Limit, ListedAction, OpenDefence, PageRequest, Timestamp, UsdcAmount, Webhook, WebhookStatus,
@@ -194,7 +195,7 @@ impl Concern {
 }
 
 pub async fn attention(
-    services: &Services,
+    (services, approvals): (&Services, &Approvals),
     signed: &Signed,
     accounts: &[AccountView],
     report: &Report,
@@ -241,7 +242,7 @@ pub async fn attention(
         }
     }
     found.extend(of_budgets(services, signed, accounts).await?);
-    found.extend(asked(services, signed).await?);
+    found.extend(asked((services, approvals), signed).await?);
     found.extend(waiting(services, signed, accounts).await?);
     found.extend(cut(services, signed).await?);
     found.sort_by_key(Attention::rank);
@@ -324,9 +325,12 @@ async fn of_budgets(
 }
 
 /// One line for all the payments about which a person is asked.
-async fn asked(services: &Services, signed: &Signed) -> Result<Option<Attention>, ServiceError> {
+async fn asked(
+    (services, approvals): (&Services, &Approvals),
+    signed: &Signed,
+) -> Result<Option<Attention>, ServiceError> {
     let filter = ApprovalFilter { account: None, state: Some(ApprovalState::Pending) };
-    let waiting = services.approvals.list(&signed.principal, filter, PageRequest::first(APPROVALS)).await?;
+    let waiting = approvals.list(&signed.principal, filter, PageRequest::first(APPROVALS)).await?;
     let ends = waiting.items.iter().filter_map(|view| view.transfer.approval.requested());
     let Some(first) = ends.map(|requested| requested.expires_at).min() else { return Ok(None) };
     let since = waiting.items.iter().map(|view| view.transfer.created_at).min();

@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use purser_api::web::OnRecord;
+use purser_approvals::Approvals;
 use purser_model::{AccountId, AccountStatus, Limit, PageRequest, Timestamp, UsdcAmount};
 use purser_service::{AccountView, Services};
 
@@ -114,6 +115,7 @@ impl Sums {
 
 pub async fn show(
     State(services): State<Arc<Services>>,
+    State(approvals): State<Approvals>,
     signed: Signed,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
@@ -122,7 +124,7 @@ pub async fn show(
     let accounts = listed.items;
     let report = services.health.report().await;
     let halt = halt_of_all(&services, &signed, &accounts).await?;
-    let attention = attention(&services, &signed, &accounts, &report, halt.is_some()).await?;
+    let attention = attention((&services, &approvals), &signed, &accounts, &report, halt.is_some()).await?;
     let (stack, refusals, since_yesterday) = tokio::try_join!(
         Stack::of_operator(&services, operator, asked.text("days") == "30", &accounts),
         refused_today(&services, operator),

@@ -46,6 +46,7 @@ use axum::middleware;
 use axum::response::Response;
 use axum::routing::{any, get, post};
 use purser_api::web::{ApiError, Guard};
+use purser_approvals::Approvals;
 use purser_bulk::Many;
 use purser_model::SealingKey;
 use purser_service::Services;
@@ -62,6 +63,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; scr
 #[derive(Clone)]
 struct Desk {
     services: Arc<Services>,
+    approvals: Approvals,
     many: Many,
     guard: Guard,
     sessions: Sessions,
@@ -88,6 +90,12 @@ impl FromRef<Desk> for Passkeys {
     }
 }
 
+impl FromRef<Desk> for Approvals {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.approvals.clone()
+    }
+}
+
 impl FromRef<Desk> for Many {
     fn from_ref(desk: &Desk) -> Self {
         desk.many.clone()
@@ -97,14 +105,15 @@ impl FromRef<Desk> for Many {
 /// All routes under `/dashboard`, guarded by sessions, which in turn are guarded as keys are. `public_url`: where browsers reach them.
 /// `key` marks challenges of passkeys: without it there are none.
 pub fn routes(
-    (services, many): (&Services, Many),
+    (services, approvals, many): (&Services, Approvals, Many),
     guard: Guard,
     public_url: &str,
     key: Option<Arc<SealingKey>>,
 ) -> Router {
     let (sessions, passkeys) = (Sessions::new(services), Passkeys::new(services, key));
     let ceremonies = Arc::new(passkeys::offered(&passkeys, public_url));
-    let desk = Desk { services: Arc::new(services.clone()), many, guard, sessions, passkeys, ceremonies };
+    let services = Arc::new(services.clone());
+    let desk = Desk { services, approvals, many, guard, sessions, passkeys, ceremonies };
     Router::new()
         .route("/dashboard", get(home::show))
         .route("/dashboard/stop-all", get(home::ask_to_stop).post(home::stop_all))

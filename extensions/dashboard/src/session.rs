@@ -195,7 +195,7 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
     }
     // A stop waits for nothing that it does not need, and without the count a page is as good.
     if !is_stop {
-        let counted = desk.services.approvals.count_waiting(&signed.operator, WAITING_COUNTED).await;
+        let counted = desk.approvals.count_waiting(&signed.operator, WAITING_COUNTED).await;
         signed.waiting = counted.unwrap_or_default();
     }
     let address = desk.guard.client_of(request.headers(), request.extensions());

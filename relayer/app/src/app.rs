@@ -34,7 +34,7 @@ use purser_chain::{
 use purser_indexer::{Indexer, IndexerParts};
 use purser_model::{Address, DestinationRules, Network, Quotas, Retention, SealingKey};
 use purser_service::{
-    ApprovalLinks, Chains, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services,
+    ApprovalPage, Chains, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services,
     Setup, SystemClock, Tasks, WebhookParts,
 };
 use purser_store::{Store, StoreError};
@@ -79,15 +79,23 @@ pub enum StartError {
 /// The extensions of a build, as its configuration has them.
 pub trait Extensions: Sections {
     /// Makes them, once in a process, and starts their tasks.
-    fn build(&self, services: &Services, keys: ExtensionKeys) -> impl HttpExtensions;
+    fn build(&self, services: &Services, parts: ExtensionParts) -> impl HttpExtensions;
+
+    /// The pages on which transfers are approved. `None`: none of them asks people.
+    fn approval_page(&self, parts: &ExtensionParts) -> Option<ApprovalPage> {
+        let _ = parts;
+        None
+    }
 }
 
-/// Keys of the service that extensions have, as far as they are configured.
-pub struct ExtensionKeys {
+/// What extensions have of the service, as far as it is configured.
+pub struct ExtensionParts {
     /// The key of [`Sections::refusals_key`].
     pub refusals: Option<Arc<dyn Signer>>,
     /// What all relayers seal with.
     pub sealing: Option<Arc<SealingKey>>,
+    /// The service's address as people reach it.
+    pub public_url: Option<String>,
 }
 
 /// A running service.
@@ -146,6 +154,11 @@ impl App {
             let problem = "it is a policy authority or a transfer authority too; make one of its own: purser keygen FILE";
             return Err(StartError::DenialsKey(ChainError::Misconfigured(problem.into())));
         }
+        let parts = ExtensionParts {
+            refusals: refusals_key,
+            sealing: webhooks.sealing_key.clone(),
+            public_url: config.server.public_url.clone(),
+        };
         let chains = Chains::new(networks.iter().map(|(parts, _)| parts.clone()));
         let services = Services::new(Setup {
             store: store.clone(),
@@ -161,19 +174,14 @@ impl App {
                 per_account: config.transfers.refusals_per_account_daily.get(),
                 per_operator: config.transfers.refusals_per_operator_daily.get(),
             },
-            approval_links: config
-                .server
-                .public_url
-                .as_deref()
-                .zip(webhooks.sealing_key.clone())
-                .map(|(public_url, key)| ApprovalLinks::new(public_url, key)),
+            approval_page: extensions.approval_page(&parts),
             webhooks: webhooks.clone(),
             fetch: Arc::new(fetcher(&webhooks)?),
             outgoing: outgoing.clone(),
             read_limiter: ReadLimiter::new(config.rate_limit.reads_per_second),
             keys_max: config.keys.per_operator_max.get(),
             cell: config.keys.cell.clone(),
-            retention: Retention { refusals_are_signed: refusals_key.is_some(), ..config.retention.kept() },
+            retention: Retention { refusals_are_signed: parts.refusals.is_some(), ..config.retention.kept() },
             quotas: Quotas {
                 accounts: config.quotas.accounts_per_operator,
                 allowlist_entries: config.quotas.allowlist_entries_per_operator,
@@ -214,8 +222,7 @@ impl App {
             public_url: config.server.public_url.clone().unwrap_or_else(|| local_url(&url)),
             metrics,
         };
-        let keys = ExtensionKeys { refusals: refusals_key, sealing: webhooks.sealing_key };
-        let router = http::router(&services, settings, &extensions.build(&services, keys));
+        let router = http::router(&services, settings, &extensions.build(&services, parts));
         let router = router.layer(middleware::from_fn_with_state(tasks.leaving.clone(), say_leaving));
         let connections_max =
             config.server.connections_max.map_or_else(http::default_connections_max, NonZeroUsize::get);

@@ -328,7 +328,7 @@ pub(super) fn told(error: &PaymentError) -> ServiceError {
 }
 
 /// Translates the fault of a read for a caller whose request did nothing yet.
-pub(super) fn from_fault(fault: &ChainFault) -> ServiceError {
+pub fn from_fault(fault: &ChainFault) -> ServiceError {
     log_fault(fault);
     of_fault(fault)
 }

@@ -7,12 +7,9 @@
 mod accounts;
 mod actions;
 mod allowlist;
-mod approval_links;
-mod approvals;
 pub mod audit_scope;
 mod budgets;
 mod cleaning;
-mod co_signatures;
 mod conditions;
 mod error;
 mod events;
@@ -49,12 +46,10 @@ use purser_core::{Outside, PaymentEngine};
 
 pub use self::accounts::{AccountView, Accounts};
 pub use self::actions::{ActionEnd, Actions};
-pub use self::approval_links::ApprovalLinks;
-pub use self::approvals::{ApprovalAsked, ApprovalView, Approvals, LinkedApproval};
 pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::error::{
-    Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized, from_chain,
+    Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized, from_chain, from_fault,
 };
 pub use self::events::{Events, EventsFilter};
 pub use self::fetches::{FetchPlace, Fetches};
@@ -74,7 +69,7 @@ pub use self::reads::{ReadLimiter, read_operator};
 pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
 pub use self::signers::Signers;
 pub use self::streams::{StreamFilter, Streamed, Streams};
-pub use self::transfers::{Preview, TransferAnswer, TransferView, Transfers};
+pub use self::transfers::{ApprovalPage, Preview, TransferAnswer, TransferView, TransferViews, Transfers};
 pub use self::turns::OneAtATime;
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
@@ -82,16 +77,15 @@ pub use purser_store::SystemClock;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
 use self::cleaning::Cleaning;
-use self::co_signatures::CoSignatures;
 use self::figures::Figures;
 use self::last_seen::LastSeen;
 use self::pauses_and_halts::PausesAndHalts;
-use self::transfers::{TransferObserver, TransferViews};
+use self::transfers::TransferObserver;
 use self::watch::Watch;
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
-pub use purser_chain::{AccountBounds, Caps, ChainFigures, ForApprover};
+pub use purser_chain::{AccountBounds, Caps, ChainFigures};
 use purser_model::{CellName, Quotas, Retention};
 pub use purser_store::RequestState;
 use purser_store::Store;
@@ -107,10 +101,10 @@ pub struct Inside {
     pub clock: SystemClock,
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
-    pub(crate) read_limiter: ReadLimiter,
+    pub read_limiter: ReadLimiter,
     /// What reads of the chain last showed.
     pub(crate) last_seen: LastSeen,
-    pub(crate) quotas: Quotas,
+    pub quotas: Quotas,
     pub(crate) metrics: Metrics,
 }
 
@@ -127,8 +121,8 @@ pub struct Setup {
     /// The most transfers that may be refused in a day.
     pub refusals: RefusalLimits,
     pub webhooks: WebhookParts,
-    /// `None`: approvals have no links.
-    pub approval_links: Option<ApprovalLinks>,
+    /// `None`: the build has no extension that asks people, and nobody is asked.
+    pub approval_page: Option<ApprovalPage>,
     /// Asks other people's servers.
     pub fetch: Arc<dyn Fetch>,
     /// How many connections there may be to such servers and to receivers of webhooks.
@@ -152,7 +146,6 @@ pub struct Services {
     cleaning: Cleaning,
     stops: PausesAndHalts,
     watch: Watch,
-    co_signatures: CoSignatures,
     pub inside: Arc<Inside>,
     pub tasks: Tasks,
     pub accounts: Accounts,
@@ -160,7 +153,6 @@ pub struct Services {
     pub halts: Halts,
     pub signers: Signers,
     pub transfers: Transfers,
-    pub approvals: Approvals,
     pub budgets: Budgets,
     pub grants: Grants,
     pub hand_overs: HandOvers,
@@ -186,7 +178,7 @@ impl Services {
 
         let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
         let keys = Keys::new(of(), setup.keys_max, setup.cell);
-        let (stops, co_signatures) = (PausesAndHalts::new(of()), CoSignatures::new(of()));
+        let stops = PausesAndHalts::new(of());
         let policies = Policies::new(of(), stops.clone());
         let halts = Halts::new(of(), stops.clone());
         let engine = PaymentEngine::new(Outside {
@@ -199,15 +191,13 @@ impl Services {
             deadline: setup.transfer_deadline,
             refusals: setup.refusals,
         });
-        let views = TransferViews::new(of(), setup.approval_links.clone());
-        let transfers =
-            Transfers::new(of(), engine.clone(), setup.transfer_deadline, setup.pending, views.clone());
+        let views = TransferViews::new(of(), setup.approval_page);
+        let transfers = Transfers::new(of(), engine, setup.transfer_deadline, setup.pending, views);
         let (accounts, health) = (Accounts::new(of(), policies.clone()), Health::new(of(), signers.clone()));
         let watch = Watch::new(of(), health.clone(), signers.clone(), accounts.clone());
         Self {
             figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),
             cleaning: Cleaning::new(of(), setup.retention),
-            approvals: Approvals::new(of(), views, engine, co_signatures.clone(), setup.approval_links),
             budgets: Budgets::new(of()),
             grants: Grants::new(of()),
             hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
@@ -220,7 +210,6 @@ impl Services {
             inside,
             accounts,
             actions,
-            co_signatures,
             events,
             halts,
             health,
@@ -289,10 +278,8 @@ impl Services {
         self.actions.look_at_open().await
     }
 
-    /// One pass over our keys, grants that we paid for, unfinished accounts and pending policies, and interrupted
-    /// actions.
+    /// One pass over our keys, unfinished accounts and pending policies, and interrupted actions.
     pub async fn reconcile_once(&self) {
-        self.co_signatures.look_beside();
         self.signers.look().await;
         if let Err(error) = self.accounts.reconcile().await {
             tracing::warn!(%error, "cannot reconcile accounts; retrying later");

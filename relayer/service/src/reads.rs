@@ -62,7 +62,7 @@ impl ReadLimiter {
     }
 
     /// Waits for the operator's turn. TooManyReads: it does not come soon.
-    pub(super) async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
+    pub async fn take(&self, operator: OperatorId) -> Result<(), ServiceError> {
         wait(&self.budget, operator).await
     }
 
@@ -72,7 +72,7 @@ impl ReadLimiter {
     }
 
     /// Counts somebody who follows a link to this approval, without a key. TooManyReads: the link is followed too often.
-    pub(super) fn follow_link(&self, transfer: TransferId) -> Result<(), ServiceError> {
+    pub fn follow_link(&self, transfer: TransferId) -> Result<(), ServiceError> {
         if self.links.len() > SHARED_MAX {
             self.links.retain_recent();
         }

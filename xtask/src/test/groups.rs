@@ -19,10 +19,11 @@ pub struct Group {
 }
 
 /// The public surface of the service: other people's programs read it.
-const SURFACE: [&str; 6] = [
+const SURFACE: [&str; 7] = [
     "relayer/api/src/http",
     "relayer/model/src/wire",
     "relayer/api/src/web",
+    "extensions/approvals",
     "extensions/bulk",
     "extensions/denials",
     "main",

@@ -35,15 +35,15 @@ pub use listener::default_connections_max;
 pub use serve::serve;
 
 use self::v1::{
-    accounts, actions, approvals, budgets, deliveries, events, grants, halts, history, keys, limits,
-    policies, policy_versions, transfer_list, transfers, webhooks,
+    accounts, actions, budgets, deliveries, events, grants, halts, history, keys, limits, policies,
+    policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::web::error::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, name_once, once};
 use purser_base::metrics::Metrics;
 use purser_service::{
-    Accounts, Actions, Approvals, Budgets, Events, Grants, Halts, Health, History, Keys, Policies, Services,
-    Streams, Transfers, Webhooks,
+    Accounts, Actions, Budgets, Events, Grants, Halts, Health, History, Keys, Policies, Services, Streams,
+    Transfers, Webhooks,
 };
 
 /// The largest request head, line and headers together, in bytes; and how many headers it may have.
@@ -66,7 +66,7 @@ macro_rules! services {
 }
 
 services! {
-    Accounts: accounts, Actions: actions, Approvals: approvals, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
+    Accounts: accounts, Actions: actions, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
     Keys: keys,
     Events: events, Streams: streams, Webhooks: webhooks, Health: health
 }
@@ -82,9 +82,6 @@ fn guarded() -> OpenApiRouter<Serving> {
         .routes(routes!(policy_versions::list))
         .routes(routes!(history::list))
         .routes(routes!(actions::list))
-        .routes(routes!(approvals::list))
-        .routes(routes!(approvals::get, approvals::withdraw))
-        .routes(routes!(approvals::reject))
         .routes(routes!(grants::list, grants::void))
         .routes(routes!(grants::close))
         .routes(routes!(budgets::list))

@@ -150,7 +150,7 @@ impl Relayer {
             pending: PENDING,
             refusals: REFUSALS,
             quotas: Quotas { accounts: ACCOUNTS_MAX, actions_daily: ACTIONS_MAX, ..Quotas::default() },
-            approval_links: None,
+            approval_page: None,
             webhooks: WebhookParts {
                 sealing_key: Some(Arc::new(SealingKey::parse(&"5e".repeat(32)).expect("a key"))),
                 rules: Arc::default(),

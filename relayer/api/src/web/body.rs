@@ -67,7 +67,7 @@ pub struct NoFields;
 /// An object without fields.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub struct Nothing {}
 
 impl<S: Send + Sync> FromRequest<S> for NoFields {
     type Rejection = ApiError;

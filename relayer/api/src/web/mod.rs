@@ -27,7 +27,7 @@ pub use self::accept::is_wanted;
 pub use self::action::actions_as_file;
 pub use self::acts::{Act, HasChanged, OnRecord, on_record, part_on_record, request_name};
 pub use self::auth::{AnyKey, Guard, OperatorOnly, OverRate};
-pub use self::body::{Json, check_json, receive};
+pub use self::body::{Json, NoFields, Nothing, check_json, receive};
 pub(crate) use self::client_address::Peer;
 pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::code::Code;

@@ -98,7 +98,7 @@ impl Scene {
             pending: purser_service::PendingLimits { per_account: 1, per_operator: 1 },
             refusals: purser_service::RefusalLimits { per_account: 1, per_operator: 1 },
             quotas: Quotas::default(),
-            approval_links: None,
+            approval_page: None,
             webhooks: WebhookParts {
                 sealing_key: None,
                 rules: Arc::default(),

@@ -1,5 +1,6 @@
 //! Transfers: requested once, carried out once, answered as often as asked. What happens to one is `purser_core`'s.
 
+mod approval;
 mod list;
 mod observer;
 mod read;
@@ -18,8 +19,7 @@ use tokio::time::Instant;
 
 pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::Preview;
-pub use self::views::TransferView;
-pub(super) use self::views::TransferViews;
+pub use self::views::{ApprovalPage, TransferView, TransferViews};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
 use super::turns::OneAtATime;
@@ -48,7 +48,7 @@ pub struct Transfers {
     transfer_deadline: Duration,
     pending: PendingLimits,
     engine: PaymentEngine,
-    views: TransferViews,
+    pub views: TransferViews,
     /// Token accounts of payees, by operator and wallet.
     creating: OneAtATime<(OperatorId, Address)>,
 }
@@ -66,7 +66,7 @@ impl Transfers {
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
-    /// Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
+    /// Invalid: it asks for an approval, which this build does not have. Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
     /// with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed.
     /// NoTokenAccount: the wallet that is to be paid has none, and the service creates none for it. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
@@ -80,7 +80,7 @@ impl Transfers {
         let account = find_payer(&self.inside.store.accounts, principal, from).await?;
         let asked = AskedTransfer {
             duplicates: account.duplicates.over(asked.duplicates),
-            approval: account.approvals.over(asked.approval),
+            approval: self.approval_of(&account, asked.approval)?,
             ..asked
         };
         let started = match self.try_place(principal, from, &asked.idempotency_key) {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use crate::Inside;
 use crate::error::ServiceError;
-use crate::{ApprovalLinks, ExplorerUrl};
+use crate::{ExplorerUrl, Inside};
 use purser_model::{ApprovedBy, Page, Transfer};
+
+/// Returns the page on which a transfer is approved. `None`: the service has no such pages.
+pub type ApprovalPage = Arc<dyn Fn(&Transfer) -> Option<String> + Send + Sync>;
 
 /// A transfer, with what does not stand in its row.
 #[derive(Debug, Clone)]
@@ -20,12 +22,18 @@ pub struct TransferView {
 #[derive(Clone)]
 pub struct TransferViews {
     inside: Arc<Inside>,
-    links: Option<ApprovalLinks>,
+    /// `None`: nobody is asked in this build.
+    approval_page: Option<ApprovalPage>,
 }
 
 impl TransferViews {
-    pub fn new(inside: Arc<Inside>, links: Option<ApprovalLinks>) -> Self {
-        Self { inside, links }
+    pub(crate) fn new(inside: Arc<Inside>, approval_page: Option<ApprovalPage>) -> Self {
+        Self { inside, approval_page }
+    }
+
+    /// Whether the build has an extension that asks people.
+    pub(super) fn asks_people(&self) -> bool {
+        self.approval_page.is_some()
     }
 
     pub async fn one(&self, transfer: Transfer) -> Result<TransferView, ServiceError> {
@@ -42,10 +50,10 @@ impl TransferViews {
         let explorer = self.inside.chains.get(network)?.explorer.clone();
         let mut approved = self.inside.store.transfers.find_approved_by(operator, &page.items).await?;
         Ok(page.map(|transfer| {
-            let links = self.links.as_ref().filter(|_| transfer.approval.requested().is_some());
+            let asked = self.approval_page.as_ref().filter(|_| transfer.approval.requested().is_some());
             TransferView {
                 explorer: explorer.clone(),
-                approval_url: links.map(|links| links.of(&transfer)),
+                approval_url: asked.and_then(|page| page(&transfer)),
                 approved_by: approved.remove(&transfer.id),
                 transfer,
             }

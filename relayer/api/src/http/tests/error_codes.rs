@@ -68,16 +68,6 @@ impl Scene {
     async fn sets_policy(&self, policy: Value) {
         assert_eq!(self.relayer.put(&self.path("/policy"), &policy).await.status, 200);
     }
-
-    /// Asks a person for 3 USDC, where 2 are allowed.
-    async fn asks(&self) -> Answer {
-        self.sets_policy(json!({ "max_single_transfer": 2 })).await;
-        let mut order = self.order("k", "3");
-        order["approval"] = json!("request");
-        let asked = self.relayer.post("/v1/transfers", &order).await;
-        assert_eq!(asked.status, 202, "{}", asked.text);
-        asked
-    }
 }
 
 #[tokio::test]
@@ -134,38 +124,6 @@ async fn error_account_frozen_is_402_before_anything_is_signed_and_by_preview() 
     assert_eq!(scene.relayer.get(&format!("/v1/transfers/{id}")).await.body["error"], "account_frozen");
     freezes(false);
     assert_eq!(scene.pays("k", "1").await.status, 200);
-}
-
-#[tokio::test]
-async fn error_approval_rejected_is_402_and_stays_with_the_key() {
-    let scene = Scene::new().await;
-    let id = scene.asks().await.body["transfer_id"].clone();
-    let reject = format!("/v1/approvals/{}/reject", id.as_str().expect("an id"));
-    assert_eq!(scene.relayer.post(&reject, &json!({})).await.status, 200);
-    for _ in 0..2 {
-        let again = scene.pays("k", "3").await.with_error(402, "approval_rejected");
-        assert_eq!((&again.body["status"], &again.body["transfer_id"]), (&json!("failed"), &id));
-    }
-}
-
-#[tokio::test]
-async fn error_approval_void_is_402_and_the_same_request_is_decided_anew() {
-    let scene = Scene::new().await;
-    let id = scene.asks().await.body["transfer_id"].clone();
-    scene.sets_policy(json!({ "max_single_transfer": 5 })).await;
-    let void = scene.relayer.becomes(&id, "failed").await;
-    assert_eq!(void["error"], "approval_void");
-    assert_eq!(scene.pays("k", "3").await.body["status"], "settled");
-}
-
-#[tokio::test]
-async fn error_approval_closed_is_409_with_the_status() {
-    let scene = Scene::new().await;
-    let asked = scene.asks().await;
-    let path = format!("/v1/approvals/{}", asked.body["transfer_id"].as_str().expect("an id"));
-    assert_eq!(scene.relayer.delete(&path).await.status, 204);
-    let closed = scene.relayer.delete(&path).await.with_error(409, "approval_closed");
-    assert_eq!(closed.body["status"], "failed");
 }
 
 #[tokio::test]

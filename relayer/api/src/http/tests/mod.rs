@@ -4,7 +4,6 @@ mod accounts;
 mod actions;
 mod addresses;
 mod answers;
-mod approvals;
 mod bad_requests;
 mod decisions;
 mod error_codes;

@@ -307,3 +307,27 @@ async fn agent_that_uses_the_key_of_another_agent_learns_nothing_of_its_payment(
         );
     }
 }
+
+#[tokio::test]
+async fn build_without_approvals_refuses_to_ask_and_says_of_no_refusal_that_asking_helps() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let policy = json!({ "max_single_transfer": "1" });
+    let put = relayer.put(&format!("/v1/accounts/{account}/policy"), &policy).await;
+    assert_eq!(put.status, StatusCode::OK, "{}", put.body);
+    let mut order = relayer.order(&account, "a");
+    order["approval"] = json!("request");
+    let asked = relayer.post("/v1/transfers", &order).await;
+    assert_eq!((asked.error(), &asked.body["param"]), ((400, "invalid_request"), &json!("approval")));
+    assert!(
+        asked.body["message"].as_str().is_some_and(|text| text.contains("without approvals")),
+        "{}",
+        asked.text
+    );
+    // The key is still free.
+    order["approval"] = json!("never");
+    let refused = relayer.post("/v1/transfers", &order).await;
+    assert_eq!(refused.error(), (402, "policy_violation"), "{}", refused.text);
+    assert_eq!(refused.body["approvable"], json!(null));
+    assert_eq!(relayer.get("/v1/approvals").await.error(), (404, "not_found"));
+}

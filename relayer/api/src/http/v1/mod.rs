@@ -2,7 +2,6 @@
 
 pub(crate) mod accounts;
 pub(super) mod actions;
-pub(super) mod approvals;
 pub(super) mod budgets;
 pub(crate) mod deliveries;
 mod event_stream;

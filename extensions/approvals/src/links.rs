@@ -25,12 +25,12 @@ impl ApprovalLinks {
     }
 
     /// The page of a transfer.
-    pub(super) fn of(&self, transfer: &Transfer) -> String {
+    pub fn of(&self, transfer: &Transfer) -> String {
         self.page(&self.token(transfer.operator_id, transfer.id))
     }
 
     /// The page that has this token.
-    pub fn page(&self, token: &str) -> String {
+    fn page(&self, token: &str) -> String {
         format!("{}/approve/{token}", self.public_url)
     }
 
@@ -40,7 +40,7 @@ impl ApprovalLinks {
     }
 
     /// The transfer that a token of ours names.
-    pub(super) fn read(&self, token: &str) -> Option<(OperatorId, TransferId)> {
+    pub(crate) fn read(&self, token: &str) -> Option<(OperatorId, TransferId)> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (ids, tag) = bytes.split_at_checked(2 * ID_BYTES)?;
         let (operator, transfer) = ids.split_first_chunk::<ID_BYTES>()?;

@@ -6,15 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::error::{ServiceError, from_chain, from_fault};
-use super::turns::OneAtATime;
-use crate::Inside;
 use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use purser_core::Chain as _;
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
+use purser_service::{Inside, OneAtATime, ServiceError, from_chain, from_fault};
 use purser_store::{Due, StoreError};
 
 /// How long one counts against its operator's number.
@@ -22,6 +19,8 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// How long after one was made it is looked at first, and at most until it is looked at again: half its age lies between.
 const LOOK_AFTER: Duration = Duration::from_secs(5);
 const LOOK_AFTER_MAX: Duration = Duration::from_secs(600);
+/// How often to look for those that are due.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long a worker may take over one. Others look at it after that.
 const LOOK: Duration = Duration::from_secs(120);
 /// Looked at in one pass, at the same time.
@@ -31,17 +30,15 @@ const OLD: Duration = Duration::from_secs(3_600);
 
 /// Pays for grants, and gets their rent back.
 #[derive(Clone)]
-pub(super) struct CoSignatures {
+pub struct CoSignatures {
     inside: Arc<Inside>,
     /// Of each transfer, one transaction at a time is prepared: others get the same, or pay by themselves.
     preparing: OneAtATime<TransferId>,
-    /// Held by the pass that is under way.
-    turn: Arc<Mutex<()>>,
 }
 
 impl CoSignatures {
     pub fn new(inside: Arc<Inside>) -> Self {
-        Self { inside, preparing: OneAtATime::default(), turn: Arc::default() }
+        Self { inside, preparing: OneAtATime::default() }
     }
 
     /// What the wallet of `order` signs to approve this transfer, which waits. While one that was given out can land, the same bytes
@@ -158,15 +155,19 @@ impl CoSignatures {
         passed.map_err(|fault| from_fault(&fault))
     }
 
-    /// Looks at what became of those that are due, of every process, unless a pass is under way. Nobody waits for it: closing takes
-    /// as long as the network does.
-    pub fn look_beside(&self) {
-        let Ok(turn) = self.turn.clone().try_lock_owned() else { return };
+    /// Looks at what became of those that are due, of every process, until the stop. Closing a grant takes as long as the network
+    /// does.
+    pub fn look_until_stopped(&self) {
         let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
-        self.inside.tasks.start(async move {
-            let _turn = turn;
-            if let Some(Err(error)) = stop.run_until_cancelled(this.look()).await {
-                tracing::warn!(%error, "cannot look at grants that the service paid for; retrying later");
+        self.inside.tasks.keep("co-signatures", async move {
+            while let Some(looked) = stop.run_until_cancelled(this.look()).await {
+                if let Err(error) = looked {
+                    tracing::warn!(%error, "cannot look at grants that the service paid for; retrying later");
+                }
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(LOOK_EVERY) => {}
+                }
             }
         });
     }

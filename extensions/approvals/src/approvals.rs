@@ -3,20 +3,17 @@
 
 use std::sync::Arc;
 
-use purser_core::{ApprovalEnd, ApprovalWanted, PaymentEngine, Rejected};
-
-use super::error::{Forbidden, Resource, ServiceError, told};
-use super::reads::find_payer;
-use super::transfers::{TransferView, TransferViews, payer};
-use super::{ApprovalLinks, CoSignatures};
-use crate::Inside;
-use crate::audit_scope::AuditScope;
 use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
-    Account, Address, ApprovalFilter, ApprovalState, GrantTerms, Operator, Page, PageRequest, PaidToPayee,
-    Principal, Transfer, TransferId, TransferState,
+    Account, Address, ApprovalEnd, ApprovalFilter, ApprovalState, ApprovalWanted, GrantTerms, Operator, Page,
+    PageRequest, PaidToPayee, Principal, Transfer, TransferId, TransferState,
 };
+use purser_service::audit_scope::AuditScope;
+use purser_service::{Forbidden, Inside, Resource, ServiceError, Services, TransferView, Transfers};
+
+use crate::co_signatures::CoSignatures;
+use crate::links::ApprovalLinks;
 
 /// A transfer about which a person was asked.
 #[derive(Debug, Clone)]
@@ -44,24 +41,25 @@ pub struct LinkedApproval {
     pub asked: Option<ApprovalAsked>,
 }
 
+/// Approvals. There is one in a process: its clones share the grants that are being prepared.
 #[derive(Clone)]
 pub struct Approvals {
     inside: Arc<Inside>,
-    views: TransferViews,
-    engine: PaymentEngine,
+    transfers: Transfers,
     links: Option<ApprovalLinks>,
     co_signatures: CoSignatures,
 }
 
 impl Approvals {
-    pub(super) fn new(
-        inside: Arc<Inside>,
-        views: TransferViews,
-        engine: PaymentEngine,
-        co_signatures: CoSignatures,
-        links: Option<ApprovalLinks>,
-    ) -> Self {
-        Self { inside, views, engine, links, co_signatures }
+    /// Without `links`, approvals have no pages.
+    pub fn new(services: &Services, links: Option<ApprovalLinks>) -> Self {
+        let (inside, transfers) = (services.inside.clone(), services.transfers.clone());
+        Self { co_signatures: CoSignatures::new(inside.clone()), inside, transfers, links }
+    }
+
+    /// Closes grants that the service paid for once they are over, until the stop.
+    pub fn close_grants_until_stopped(&self) {
+        self.co_signatures.look_until_stopped();
     }
 
     /// Newest first: all accounts' for an operator, its own account's for an agent.
@@ -85,7 +83,7 @@ impl Approvals {
         let filter = ApprovalFilter { account, ..filter };
         let (after, rows_max) = (listing.after, listing.rows_max());
         let rows = self.inside.store.transfers.list_approvals(operator.id, &filter, after, rows_max).await?;
-        self.views.page(listing.page(rows, |last| last.id)).await
+        self.transfers.views.page(listing.page(rows, |last| last.id)).await
     }
 
     /// Counts the transfers of all accounts that wait for a person, up to `max`.
@@ -98,15 +96,9 @@ impl Approvals {
     /// NotFound: no such transfer that the caller may see, or nobody was asked about it.
     pub async fn get(&self, principal: &Principal, id: TransferId) -> Result<ApprovalView, ServiceError> {
         let transfer = self.find(principal, id).await?;
-        let asked = match &transfer.state {
-            TransferState::PendingApproval(wanted) => {
-                let account =
-                    find_payer(&self.inside.store.accounts, principal, transfer.request.from).await?;
-                self.asked(principal.operator(), &account, &transfer, wanted).await?
-            }
-            _ => None,
-        };
-        Ok(ApprovalView { transfer: self.views.one(transfer).await?, asked })
+        let account = self.payer(&transfer).await?;
+        let asked = self.asked(principal.operator(), &account, &transfer).await?;
+        Ok(ApprovalView { transfer: self.transfers.views.one(transfer).await?, asked })
     }
 
     /// Says no, or takes the question back. NotFound: as for [`Approvals::get`]. ApprovalClosed: it does not wait any more.
@@ -115,14 +107,10 @@ impl Approvals {
         principal: &Principal,
         id: TransferId,
         end: ApprovalEnd,
-        _: &AuditScope,
+        scope: &AuditScope,
     ) -> Result<TransferView, ServiceError> {
         let transfer = self.find(principal, id).await?;
-        let ended = self.engine.end_approval(transfer.operator_id, id, end).await;
-        match ended.map_err(|error| told(&error))? {
-            Rejected::Done(transfer) => self.views.one(*transfer).await,
-            Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
-        }
+        self.transfers.end_approval(transfer.operator_id, id, end, scope).await
     }
 
     /// What a link leads to. NotFound: it is none of ours, or what it names is gone. TooManyReads: it is followed too often.
@@ -133,20 +121,9 @@ impl Approvals {
         let gone = || ServiceError::NotFound(Resource::Approval);
         let transfer = self.inside.store.transfers.find_transfer(operator_id, id).await?.ok_or_else(gone)?;
         let operator = self.inside.store.operators.find_operator(operator_id).await?.ok_or_else(gone)?;
-        let account = self
-            .inside
-            .store
-            .accounts
-            .find_account(operator_id, transfer.request.from)
-            .await?
-            .ok_or_else(gone)?;
-        let asked = match &transfer.state {
-            TransferState::PendingApproval(wanted) => {
-                self.asked(&operator, &account, &transfer, wanted).await?
-            }
-            _ => None,
-        };
-        Ok(LinkedApproval { view: self.views.one(transfer).await?, operator, account, asked })
+        let account = self.payer(&transfer).await?;
+        let asked = self.asked(&operator, &account, &transfer).await?;
+        Ok(LinkedApproval { view: self.transfers.views.one(transfer).await?, operator, account, asked })
     }
 
     /// What this wallet signs to approve what a link leads to; the service pays for it within bounds. `Stranger` also where no approver can approve it. ApprovalClosed: nobody
@@ -190,23 +167,31 @@ impl Approvals {
         asked.ok_or(ServiceError::NotFound(Resource::Approval))
     }
 
-    /// `None`: its payee cannot be paid any more.
+    /// The account that pays.
+    async fn payer(&self, transfer: &Transfer) -> Result<Account, ServiceError> {
+        let accounts = &self.inside.store.accounts;
+        let found = accounts.find_account(transfer.operator_id, transfer.request.from).await?;
+        found.ok_or(ServiceError::NotFound(Resource::Approval))
+    }
+
+    /// `None`: it does not wait, or its payee cannot be paid any more.
     async fn asked(
         &self,
         operator: &Operator,
         account: &Account,
         transfer: &Transfer,
-        wanted: &ApprovalWanted,
     ) -> Result<Option<ApprovalAsked>, ServiceError> {
-        let payer = payer(operator, account);
-        let task = self.engine.task(payer)?;
-        let Ok(payee) = task.destination(&transfer.request.to).await? else { return Ok(None) };
+        let TransferState::PendingApproval(ApprovalWanted { rejection, .. }) = &transfer.state else {
+            return Ok(None);
+        };
+        let payee = self.transfers.payee(operator, account, &transfer.request.to).await?;
+        let Some(payee) = payee else { return Ok(None) };
         let terms = GrantTerms {
-            operator: payer.operator,
-            account: payer.addresses.agent,
+            operator: operator.address,
+            account: account.address,
             payee,
             tag: transfer.id.tag(),
-            policy_version: wanted.rejection.policy_version.map(PolicyVersionNumber),
+            policy_version: rejection.policy_version.map(PolicyVersionNumber),
         };
         let paid_before = self
             .inside

@@ -1,22 +1,22 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use crate::web::OnRecord;
-use crate::web::auth::{AnyKey, OperatorOnly};
-use crate::web::body::{NoFields, Nothing};
-use crate::web::code::Code;
-use crate::web::error::ApiError;
-use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
+use purser_api::web::{
+    AnyKey, ApiError, Code, Id, LIMIT_DEFAULT, ListQuery, NoFields, Nothing, OnRecord, OperatorOnly,
+    PageResponse, page_parameters, query_parameter,
+};
 use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
 use purser_model::{
     AccountId, Address, ApprovalEnd, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid,
     Memo, PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
 };
-use purser_service::{ApprovalView, Approvals, TransferView};
+use purser_service::{ServiceError, TransferView};
+use serde::Serialize;
+use utoipa::openapi::path::{Parameter, ParameterIn};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::approvals::{ApprovalView, Approvals};
 
 /// A transfer that policy refused and about which a person was asked.
 #[derive(Serialize, ToSchema)]
@@ -116,17 +116,25 @@ impl ApprovalResponse {
 }
 
 fn shown(view: &TransferView) -> Result<ApprovalResponse, ApiError> {
-    ApprovalResponse::of(view).ok_or_else(|| purser_service::ServiceError::Internal.into())
+    ApprovalResponse::of(view).ok_or_else(|| ServiceError::Internal.into())
 }
 
 fn filter(query: &mut ListQuery) -> Result<ApprovalFilter, Invalid> {
     Ok(ApprovalFilter { account: query.read("account_id")?, state: query.read("state")? })
 }
 
-list_parameters!(ApprovalsParameters(LIMIT_DEFAULT) {
-    "account_id": AccountId = "Only what this account is to pay. Agents see their own account only.";
-    "state": ApprovalState = "Only approvals in this state.";
-});
+pub enum ApprovalsParameters {}
+
+impl IntoParams for ApprovalsParameters {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let account = "Only what this account is to pay. Agents see their own account only.";
+        let filters = [
+            query_parameter::<AccountId>("account_id", account),
+            query_parameter::<ApprovalState>("state", "Only approvals in this state."),
+        ];
+        page_parameters(LIMIT_DEFAULT).into_iter().chain(filters).collect()
+    }
+}
 
 /// List approvals
 ///

@@ -1,0 +1,53 @@
+//! What an extension that asks people about transfers stands on. A build without one asks nobody.
+
+use purser_core::Rejected;
+
+use super::{TransferView, Transfers, payer};
+use crate::audit_scope::AuditScope;
+use crate::error::{ServiceError, told};
+use purser_model::{
+    Account, Address, Approval, ApprovalEnd, ApprovalRule, Invalid, Operator, OperatorId, Recipient,
+    TransferId,
+};
+
+impl Transfers {
+    /// Whether a person is asked about a transfer of the account. Invalid: nobody is asked in this build.
+    pub(super) fn approval_of(&self, account: &Account, asked: Approval) -> Result<Approval, ServiceError> {
+        match (self.views.asks_people(), asked) {
+            (true, _) => Ok(account.approvals.over(asked)),
+            (false, Approval::Request) => {
+                let message =
+                    "must be `never`: this service was built without approvals, so nobody can be asked";
+                Err(Invalid::new("approval", message).into())
+            }
+            (false, Approval::Never | Approval::Off | Approval::Requested(_)) => {
+                Ok(ApprovalRule::Off.over(asked))
+            }
+        }
+    }
+
+    /// Ends a transfer's wait for a person, unpaid. ApprovalClosed: it does not wait any more.
+    pub async fn end_approval(
+        &self,
+        operator: OperatorId,
+        id: TransferId,
+        end: ApprovalEnd,
+        _: &AuditScope,
+    ) -> Result<TransferView, ServiceError> {
+        match self.engine.end_approval(operator, id, end).await.map_err(|error| told(&error))? {
+            Rejected::Done(transfer) => self.views.one(*transfer).await,
+            Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
+        }
+    }
+
+    /// The token account that a transfer of this account pays. `None`: it cannot be paid.
+    pub async fn payee(
+        &self,
+        operator: &Operator,
+        account: &Account,
+        to: &Recipient,
+    ) -> Result<Option<Address>, ServiceError> {
+        let task = self.engine.task(payer(operator, account))?;
+        Ok(task.destination(to).await?.ok())
+    }
+}
