@@ -36,7 +36,7 @@ impl config::Sections for NoExtensions {
 }
 
 impl app::Extensions for NoExtensions {
-    fn build(&self, _: &Services, _: app::ExtensionKeys) -> impl HttpExtensions {
+    fn build(&self, _: &Services, _: app::ExtensionParts) -> impl HttpExtensions {
         Self {}
     }
 }

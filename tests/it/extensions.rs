@@ -10,7 +10,8 @@ use solana_sdk::signer::Signer;
 use crate::denials::{audits, bounded, file_of};
 
 /// What belongs to extensions.
-const ROUTES: [(&str, &str); 5] = [
+const ROUTES: [(&str, &str); 6] = [
+    ("GET", "/v1/approvals"),
     ("GET", "/v1/denials"),
     ("POST", "/v1/bulk/policy"),
     ("POST", "/v1/x402/payments"),
@@ -43,6 +44,9 @@ async fn on_off_on(database: Option<Arc<TestDatabase>>) {
     let many = json!({ "accounts": { "ids": [agent.id] }, "policy": { "require_memo": true } });
     let changed = operator.client.post("/v1/bulk/policy", &many).await.has_status(200);
     assert_eq!(changed["failed"], 0, "{}", changed.text);
+    let pays = |usdc: &str, by: &Client| agent.pays(usdc).to(&payee).memo("for bread").by(by);
+    let asked = pays("2", &operator.client).field("approval", json!("request")).await.has_status(202);
+    let waits = format!("/v1/transfers/{}", asked.text_of("transfer_id"));
     let there = statuses(&operator.client).await;
     assert!(!there.contains(&404), "{there:?}");
     assert!(first.stops(Duration::from_secs(60)).await);
@@ -50,8 +54,9 @@ async fn on_off_on(database: Option<Arc<TestDatabase>>) {
     let without = first.twin(&off);
     let plain = client_of(&without, &key);
     assert_eq!(statuses(&plain).await, [404; ROUTES.len()]);
-    let pays = |usdc: &str, by: &Client| agent.pays(usdc).to(&payee).memo("for bread").by(by);
     pays("2", &plain).await.is_error(402, "policy_violation");
+    pays("2", &plain).field("approval", json!("request")).await.blames("approval");
+    assert_eq!(plain.get(&waits).await.has_status(200)["status"], "pending_approval");
     pays("1", &plain).await.is_settled();
     let acts = plain.get("/v1/actions").await.has_status(200);
     assert!(acts.text.contains("change_policies"), "what was done in bulk is on record: {}", acts.text);
@@ -60,6 +65,8 @@ async fn on_off_on(database: Option<Arc<TestDatabase>>) {
     let again = without.twin(&on);
     let client = client_of(&again, &key);
     assert_eq!(statuses(&client).await, there);
+    let approvals = client.get("/v1/approvals?state=pending").await.has_status(200);
+    assert_eq!(approvals["data"][0]["transfer_id"], asked["transfer_id"], "{}", approvals.text);
     pays("2", &client).await.is_error(402, "policy_violation");
     let file = file_of(&client, 3).await;
     let denials_key = first.denials_key().pubkey().to_string();
