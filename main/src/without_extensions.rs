@@ -1,4 +1,4 @@
-//! The same relayer without any extension, for the tests of extensions that are off.
+//! Runs the relayer without extensions. Tests use it to turn extensions off.
 
 mod version;
 

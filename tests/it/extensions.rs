@@ -9,7 +9,7 @@ use solana_sdk::signer::Signer;
 
 use crate::denials::{audits, bounded, file_of};
 
-/// What belongs to extensions.
+/// Routes of extensions.
 const ROUTES: [(&str, &str); 6] = [
     ("GET", "/v1/approvals"),
     ("GET", "/v1/denials"),

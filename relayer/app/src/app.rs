@@ -88,7 +88,7 @@ pub trait Extensions: Sections {
     }
 }
 
-/// What extensions have of the service, as far as it is configured.
+/// The parts of the service that extensions get, as far as they are configured.
 pub struct ExtensionParts {
     /// The key of [`Sections::refusals_key`].
     pub refusals: Option<Arc<dyn Signer>>,

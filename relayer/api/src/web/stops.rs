@@ -27,8 +27,8 @@ impl TooSoon {
     }
 }
 
-/// Whether a request halts or pauses, maybe among other changes: by the last word of its path, and for a policy by its body. Hands it
-/// back, since its body may have been read for that.
+/// Returns whether a request halts or pauses, maybe among other changes. The last word of its path tells, and the body of a policy.
+/// Returns the request too, since its body may have been read.
 pub(crate) async fn is_stop(request: Request) -> (Request, bool) {
     let changes = [Method::POST, Method::PUT, Method::PATCH].contains(request.method());
     match request.uri().path().rsplit('/').next() {
@@ -58,7 +58,7 @@ async fn look(request: Request) -> (Request, bool) {
     (Request::from_parts(head, Body::from(body)), is_pause)
 }
 
-/// Whether a change of a policy, or of the policies of many accounts, has `paused: true`, whatever stands beside it.
+/// Returns whether a change of one policy or of many has `paused: true`, among whatever else.
 fn pauses(body: &[u8]) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What an extension that asks people about transfers stands on. A build without one asks nobody.
+//! Serves extensions that ask people about transfers. A build without one asks nobody.
 
 use purser_core::Rejected;
 
@@ -11,7 +11,7 @@ use purser_model::{
 };
 
 impl Transfers {
-    /// Whether a person is asked about a transfer of the account. Invalid: nobody is asked in this build.
+    /// Decides whether a person is asked about a transfer of the account. Invalid: this build asks nobody.
     pub(super) fn approval_of(&self, account: &Account, asked: Approval) -> Result<Approval, ServiceError> {
         match (self.views.asks_people(), asked) {
             (true, _) => Ok(account.approvals.over(asked)),

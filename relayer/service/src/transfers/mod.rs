@@ -66,8 +66,8 @@ impl Transfers {
 
     /// Carries out a transfer and waits for its end up to the deadline; it runs on when the caller leaves.
     ///
-    /// Invalid: it asks for an approval, which this build does not have. Forbidden: an agent key of another account. NotFound: the paying account. IdempotencyConflict: the key was used
-    /// with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed.
+    /// Invalid: it asks for an approval, and this build has none. Forbidden: an agent key of another account. NotFound: the paying
+    /// account. IdempotencyConflict: the key was used with other parameters. LikelyDuplicate, TooManyPending, TooManyRefusals: nothing was claimed.
     /// NoTokenAccount: the wallet that is to be paid has none, and the service creates none for it. A refusal by policy and a failure are states of the transfer.
     pub async fn create(
         &self,

@@ -31,7 +31,7 @@ impl TransferViews {
         Self { inside, approval_page }
     }
 
-    /// Whether the build has an extension that asks people.
+    /// Returns whether the build has an extension that asks people.
     pub(super) fn asks_people(&self) -> bool {
         self.approval_page.is_some()
     }
