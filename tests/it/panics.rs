@@ -10,9 +10,10 @@ use crate::admin::with_admin;
 
 /// Every task of a relayer with two nodes, a changing price, an account to watch and an admin listener, and the iteration in which
 /// it panics.
-const TASKS: [(&str, u32); 18] = [
+const TASKS: [(&str, u32); 19] = [
     ("admin listener", 1),
     ("chain clock", 1),
+    ("co-signatures", 1),
     ("conditions", 1),
     ("cross-check", 1),
     ("denial heads", 1),
