@@ -649,10 +649,14 @@ async fn accounts_are_searched_sorted_and_in_pages_that_one_can_jump_to() {
     assert_eq!(names("").await, ["poor", shown]);
     assert_eq!(names("?sort=balance").await, [shown, "poor"]);
     assert_eq!(names("?sort=name").await, ["poor", shown]);
-    for search in ["RICH", &rich.id, &rich.token_account.to_string(), "%3Cb%3E", "1%2B1"] {
+    for search in ["RICH", &rich.id, &rich.token_account.to_string()[..8], "%3Cb%3E", "1%2B1"] {
         assert_eq!(names(&format!("?search={search}")).await, [shown], "{search}");
     }
-    browser.reads("/dashboard/accounts?search=nobody").await.says("No account has that");
+    // Three letters are somewhere in the addresses of others too.
+    for search in ["nobody", &rich.id[10..14], &rich.address.to_string()[10..14]] {
+        let path = format!("/dashboard/accounts?search={search}");
+        browser.reads(&path).await.says("No account has that");
+    }
     for page in ["2", "0", "-1", "99999999999999999999", "x"] {
         assert_eq!(names(&format!("?page={page}")).await.len(), 2, "{page}");
     }

@@ -18,7 +18,7 @@ use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
 use super::policy::first_policy;
 use super::session::Signed;
 use super::spending::{by_account, refused_today};
-use super::text::filters;
+use super::text::{filters, finds};
 
 /// How many accounts are searched and sorted together: all that an operator may have, unless its quota was raised.
 pub const TOGETHER: u32 = 1_000;
@@ -76,17 +76,13 @@ impl AccountsPage {
     }
 }
 
-/// Whether the account's name, id, one of its addresses or tags contains the text, which is in lower case.
+/// Returns whether a search finds the account by its name, a tag, its id or one of its addresses.
 fn holds(view: &AccountView, wanted: &str) -> bool {
     let account = &view.account;
-    let texts = [
-        account.name.as_str().to_owned(),
-        account.id.to_string(),
-        account.address.to_string(),
-        account.token_account.to_string(),
-    ];
-    texts.iter().any(|text| text.to_lowercase().contains(wanted))
-        || account.tags.iter().any(|tag| tag.to_string().contains(wanted))
+    let tags = account.tags.iter().map(ToString::to_string);
+    let texts = tags.chain([account.name.as_str().to_owned()]);
+    let ids = [account.id.to_string(), account.address.to_string(), account.token_account.to_string()];
+    finds(wanted, texts, ids.into_iter())
 }
 
 /// The accounts of the filter that a search finds.
@@ -97,8 +93,7 @@ pub async fn search(
     wanted: &str,
 ) -> Result<Vec<AccountId>, ServiceError> {
     let listed = services.accounts.list(operator, filter, PageRequest::first(TOGETHER)).await?;
-    let wanted = wanted.to_lowercase();
-    Ok(listed.items.iter().filter(|view| holds(view, &wanted)).map(|view| view.account.id).collect())
+    Ok(listed.items.iter().filter(|view| holds(view, wanted)).map(|view| view.account.id).collect())
 }
 
 /// Sorts by the word of [`ORDERS`]; where it is none of them, the newest stay first.
@@ -123,8 +118,8 @@ pub async fn show(
     let request = asked.page(TOGETHER);
     let listed = services.accounts.list(operator, status, request).await?;
     let mut accounts = listed.items;
-    if let Some(wanted) = asked.given("search").map(str::to_lowercase) {
-        accounts.retain(|view| holds(view, &wanted));
+    if let Some(wanted) = asked.given("search") {
+        accounts.retain(|view| holds(view, wanted));
     }
     let refused = by_account(&refused_today(&services, operator).await?);
     sort(&mut accounts, &refused, asked.text("sort"));

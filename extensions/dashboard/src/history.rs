@@ -13,7 +13,7 @@ use purser_service::{AccountView, EntryView, Services};
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, PageId, QueryParams, Section, Tab, page};
 use super::session::Signed;
-use super::text::filters;
+use super::text::{filters, finds};
 
 const LIMIT: u32 = 50;
 /// How many entries a search reads before it shows what it has found so far.
@@ -60,14 +60,14 @@ pub async fn show(
         Ok::<_, PageError>(services.history.list(&signed.principal, id, filter, request).await?)
     };
     let mut listed = lists(asked.page(rows)).await?;
-    if let Some(wanted) = searched.as_ref().map(|text| text.to_lowercase()) {
+    if let Some(wanted) = &searched {
         let mut read = listed.items.len();
-        listed.items.retain(|view| holds(view, &wanted));
+        listed.items.retain(|view| holds(view, wanted));
         // A page may be longer than others: nothing that was found is left out.
         while listed.items.len() < LIMIT as usize && read < SEARCHED && listed.next.is_some() {
             let older = lists(PageRequest { limit: rows, cursor: listed.next }).await?;
             read += older.items.len();
-            listed.items.extend(older.items.into_iter().filter(|view| holds(view, &wanted)));
+            listed.items.extend(older.items.into_iter().filter(|view| holds(view, wanted)));
             listed.next = older.next;
         }
     }
@@ -91,20 +91,18 @@ pub fn named(entries: &[EntryView]) -> Shown {
     shown
 }
 
-/// Whether the entry's signature, memo, message, other side or an id contains the text.
+/// Returns whether a search finds the entry by its memo or message, its signature, its other side or an id.
 fn holds(view: &EntryView, wanted: &str) -> bool {
     let entry = &view.placed.entry;
-    let texts = [
-        Some(entry.id.to_string()),
-        entry.transfer_id.map(|id| id.to_string()),
-        entry.counterparty.map(|party| party.to_string()),
-        entry.memo.as_ref().map(|memo| memo.as_str().to_owned()),
-        Some(match &entry.outcome {
-            EntryOutcome::Settled { signature, .. } => signature.clone(),
-            EntryOutcome::Rejected { message, .. } => message.clone(),
-        }),
-    ];
-    texts.into_iter().flatten().any(|text| text.to_lowercase().contains(wanted))
+    let memo = entry.memo.as_ref().map(|memo| memo.as_str().to_owned());
+    let (signature, message) = match &entry.outcome {
+        EntryOutcome::Settled { signature, .. } => (Some(signature.clone()), None),
+        EntryOutcome::Rejected { message, .. } => (None, Some(message.clone())),
+    };
+    let transfer = entry.transfer_id.map(|id| id.to_string());
+    let other_side = entry.counterparty.map(|party| party.to_string());
+    let ids = [Some(entry.id.to_string()), transfer, other_side, signature];
+    finds(wanted, [memo, message].into_iter().flatten(), ids.into_iter().flatten())
 }
 
 /// All entries that the filters let through.

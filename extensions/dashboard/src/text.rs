@@ -53,6 +53,17 @@ pub fn moment_text(at: Timestamp) -> String {
     format!("{} {} UTC", text.get(..10).unwrap_or_default(), text.get(11..19).unwrap_or_default())
 }
 
+/// Returns whether a search finds something: a text of it contains what is wanted, or an id, address or signature begins with it. A short
+/// word is inside many addresses, and who halts what a name finds would halt them too.
+pub fn finds(
+    wanted: &str,
+    mut texts: impl Iterator<Item = String>,
+    mut ids: impl Iterator<Item = String>,
+) -> bool {
+    let lower = wanted.to_lowercase();
+    texts.any(|text| text.to_lowercase().contains(&lower)) || ids.any(|id| id.starts_with(wanted))
+}
+
 /// How often and how much was paid to somebody, without when.
 pub fn paid_text(paid: PaidToPayee) -> String {
     let usdc = usdc_text(paid.amount);
