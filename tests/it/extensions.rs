@@ -45,7 +45,9 @@ async fn on_off_on(database: Option<Arc<TestDatabase>>) {
     let changed = operator.client.post("/v1/bulk/policy", &many).await.has_status(200);
     assert_eq!(changed["failed"], 0, "{}", changed.text);
     let pays = |usdc: &str, by: &Client| agent.pays(usdc).to(&payee).memo("for bread").by(by);
-    let asked = pays("2", &operator.client).field("approval", json!("request")).await.has_status(202);
+    let asks =
+        |usdc: &str, key: &str, by: &Client| pays(usdc, by).key(key).field("approval", json!("request"));
+    let asked = asks("2", "asked before", &operator.client).await.has_status(202);
     let waits = format!("/v1/transfers/{}", asked.text_of("transfer_id"));
     let there = statuses(&operator.client).await;
     assert!(!there.contains(&404), "{there:?}");
@@ -55,7 +57,9 @@ async fn on_off_on(database: Option<Arc<TestDatabase>>) {
     let plain = client_of(&without, &key);
     assert_eq!(statuses(&plain).await, [404; ROUTES.len()]);
     pays("2", &plain).await.is_error(402, "policy_violation");
-    pays("2", &plain).field("approval", json!("request")).await.blames("approval");
+    asks("2", "asked now", &plain).await.blames("approval");
+    let repeated = asks("2", "asked before", &plain).await.has_status(202);
+    assert_eq!(repeated["transfer_id"], asked["transfer_id"], "{}", repeated.text);
     assert_eq!(plain.get(&waits).await.has_status(200)["status"], "pending_approval");
     pays("1", &plain).await.is_settled();
     let acts = plain.get("/v1/actions").await.has_status(200);

@@ -5,27 +5,15 @@ use purser_core::Rejected;
 use super::{TransferView, Transfers, payer};
 use crate::audit_scope::AuditScope;
 use crate::error::{ServiceError, told};
-use purser_model::{
-    Account, Address, Approval, ApprovalEnd, ApprovalRule, Invalid, Operator, OperatorId, Recipient,
-    TransferId,
-};
+use purser_model::{Account, Address, ApprovalEnd, Invalid, Operator, OperatorId, Recipient, TransferId};
+
+/// The answer to a new request for an approval, in a build without approvals.
+pub(super) fn asks_nobody() -> ServiceError {
+    let message = "must be `never`: this service was built without approvals, so nobody can be asked";
+    Invalid::new("approval", message).into()
+}
 
 impl Transfers {
-    /// Decides whether a person is asked about a transfer of the account. Invalid: this build asks nobody.
-    pub(super) fn approval_of(&self, account: &Account, asked: Approval) -> Result<Approval, ServiceError> {
-        match (self.views.asks_people(), asked) {
-            (true, _) => Ok(account.approvals.over(asked)),
-            (false, Approval::Request) => {
-                let message =
-                    "must be `never`: this service was built without approvals, so nobody can be asked";
-                Err(Invalid::new("approval", message).into())
-            }
-            (false, Approval::Never | Approval::Off | Approval::Requested(_)) => {
-                Ok(ApprovalRule::Off.over(asked))
-            }
-        }
-    }
-
     /// Ends a transfer's wait for a person, unpaid. ApprovalClosed: it does not wait any more.
     pub async fn end_approval(
         &self,

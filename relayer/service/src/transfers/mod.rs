@@ -17,6 +17,7 @@ use purser_core::{
 };
 use tokio::time::Instant;
 
+use self::approval::asks_nobody;
 pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::Preview;
 pub use self::views::{ApprovalPage, TransferView, TransferViews};
@@ -27,8 +28,8 @@ use crate::Inside;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_model::{
-    Account, AccountId, Address, Approval, AskedPayee, Checks, Fingerprint, IdempotencyKey, Operator,
-    OperatorId, Principal, Recipient, Transfer, TransferId,
+    Account, AccountId, Address, Approval, ApprovalRule, AskedPayee, Checks, Fingerprint, IdempotencyKey,
+    Operator, OperatorId, Principal, Recipient, Transfer, TransferId,
 };
 
 /// The answer to a transfer request.
@@ -78,12 +79,16 @@ impl Transfers {
         let deadline = Instant::now() + self.transfer_deadline;
         let from = asked.request.from;
         let account = find_payer(&self.inside.store.accounts, principal, from).await?;
+        let asks_in_vain = asked.approval == Approval::Request && !self.views.asks_people();
+        let approvals = if self.views.asks_people() { account.approvals } else { ApprovalRule::Off };
         let asked = AskedTransfer {
             duplicates: account.duplicates.over(asked.duplicates),
-            approval: self.approval_of(&account, asked.approval)?,
+            approval: approvals.over(asked.approval),
             ..asked
         };
-        let started = match self.try_place(principal, from, &asked.idempotency_key) {
+        // It gets the answer of a used key like any other, and is no new try.
+        let place = if asks_in_vain { None } else { self.try_place(principal, from, &asked.idempotency_key) };
+        let started = match place {
             Some(place) => {
                 if create_token_account.unwrap_or(account.create_token_accounts) {
                     self.create_token_account(principal, &account, &asked, deadline).await?;
@@ -93,7 +98,8 @@ impl Transfers {
             None => {
                 let AskedTransfer { idempotency_key: key, request, approval, .. } = &asked;
                 let found = self.find_started(principal, key, Fingerprint::of(request), *approval).await?;
-                found.ok_or(ServiceError::TooManyPending)?
+                found
+                    .ok_or_else(|| if asks_in_vain { asks_nobody() } else { ServiceError::TooManyPending })?
             }
         };
         self.answer(principal, started, deadline).await
