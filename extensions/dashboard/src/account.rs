@@ -242,7 +242,7 @@ async fn answer(
         false => None,
     };
     let charts = match is_overview {
-        true => Chart::of_account(services, principal, id, view.as_of).await?.into(),
+        true => Chart::of_account(services, (operator.id, view.account.id), view.as_of).await?.into(),
         false => Vec::new(),
     };
     let shown = AccountPage {

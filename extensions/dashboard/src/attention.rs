@@ -334,7 +334,7 @@ async fn asked(
     let ends = waiting.items.iter().filter_map(|view| view.transfer.approval.requested());
     let Some(first) = ends.map(|requested| requested.expires_at).min() else { return Ok(None) };
     let since = waiting.items.iter().map(|view| view.transfer.created_at).min();
-    let is_old = since.is_some_and(|since| since.after(APPROVAL_OLD) <= services.transfers.now());
+    let is_old = since.is_some_and(|since| since.after(APPROVAL_OLD) <= services.inside.clock.now());
     let condition = if is_old { Condition::ApprovalOld } else { Condition::ApprovalWaits };
     let what = match (waiting.items.len(), waiting.next.is_some()) {
         (_, true) => format!("More than {APPROVALS} payments wait for approval, the first of them until"),
@@ -366,7 +366,7 @@ async fn waiting(
 
 /// One line for the newest change of many accounts of a day that ended on the way, as after a crash.
 async fn cut(services: &Services, signed: &Signed) -> Result<Option<Attention>, ServiceError> {
-    let now = services.transfers.now();
+    let now = services.inside.clock.now();
     let filter = ActionFilter {
         name: "change_policies".parse().ok(),
         since: Some(now.before(BULK_CHANGE_IS_NEWS)),

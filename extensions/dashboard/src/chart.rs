@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use purser_model::{AccountId, Principal, Timestamp, UsdcAmount, usdc_text};
+use purser_model::{AccountId, OperatorId, Timestamp, UsdcAmount, usdc_text};
 use purser_service::{ServiceError, Services};
 
 use super::text::moment_text;
@@ -38,11 +38,11 @@ impl Chart {
     /// The last 24 hours by the hour, and the last 30 days by the day.
     pub async fn of_account(
         services: &Services,
-        principal: &Principal,
-        id: AccountId,
+        (operator, account): (OperatorId, AccountId),
         now: Timestamp,
     ) -> Result<[Self; 2], ServiceError> {
-        let spending = services.history.spending(principal, id, now.before(DAY * 30), ENTRIES).await?;
+        let month = now.before(DAY * 30);
+        let spending = services.inside.store.history.list_spending(operator, account, month, ENTRIES).await?;
         Ok([
             Self::new(("Spent in 24 hours", "24 h ago"), &spending, now, HOUR, 24),
             Self::new(("Spent in 30 days", "30 days ago"), &spending, now, DAY, 30),

@@ -17,7 +17,7 @@ use super::attention::{Attention, HaltOfAll, LOOKED_AT, all_clear, attention, ca
 use super::once::{FormWork, work};
 use super::page::{Complaint, Frame, PageError, ProgressPage, QueryParams, Section, page, see};
 use super::session::Signed;
-use super::spending::{RefusedToday, Stack, by_account, refused_since_yesterday, refused_today};
+use super::spending::{RefusedToday, Stack, by_account, refused_since_yesterday, refused_today, today};
 use super::system::System;
 use super::text::filters;
 
@@ -130,7 +130,7 @@ pub async fn show(
         refused_today(&services, operator),
         refused_since_yesterday(&services, operator)
     )?;
-    let refused_today = RefusedToday::of(&refusals, services.transfers.today());
+    let refused_today = RefusedToday::of(&refusals, today(&services));
     // Once the chain shows it, it is said as long as it lasts.
     let stopped = asked.given("stopped").filter(|_| halt.is_none()).map(|_| {
         "Every account is stopped. Only the admin can let them pay again, with their own wallet (anchor run resume-all)."

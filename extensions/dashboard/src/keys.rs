@@ -129,7 +129,7 @@ async fn answer(
         names: shown.named(services, &signed.operator).await?,
         next: QueryParams::default().next(PATH, listed.next.as_ref()),
         keys: listed.items,
-        now: desk.services.keys.now(),
+        now: desk.services.inside.clock.now(),
         own: signed.principal.key_id(),
         scopes: signed.principal.scopes().grantable().collect(),
         sessions: desk.sessions.list(&signed.principal).await?,

@@ -62,9 +62,9 @@ impl Stack {
         accounts: &[AccountView],
     ) -> Result<Self, ServiceError> {
         let days: u32 = if is_month { 30 } else { 7 };
-        let today = services.transfers.today();
+        let today = today(services);
         let all: Vec<Timestamp> = (0..days).map(|ago| today.before(DAY * ago)).collect();
-        let paid = services.transfers.paid_by_day(operator, &all, PAYMENTS).await?;
+        let paid = services.inside.store.transfers.list_paid_by_day(operator.id, &all, PAYMENTS).await?;
         let names = accounts.iter().map(|view| (view.account.id, view.account.name.as_str())).collect();
         Ok(Self::new(&paid, today, days.into(), &names))
     }
@@ -162,15 +162,21 @@ fn day_before(today: Timestamp, days: u64) -> Timestamp {
     today.before(Duration::from_secs(DAY.as_secs() * days))
 }
 
+/// The beginning of this day in UTC.
+pub fn today(services: &Services) -> Timestamp {
+    let seconds = services.inside.clock.now().unix_seconds();
+    Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(24 * 60 * 60))
+}
+
 /// How many transfers of each account were refused today, for which reason.
 pub async fn refused_today(services: &Services, operator: &Operator) -> Result<Vec<Refusals>, ServiceError> {
-    services.transfers.refusals(operator, services.transfers.today(), REFUSALS).await
+    Ok(services.inside.store.transfers.list_refusals(operator.id, today(services), REFUSALS).await?)
 }
 
 /// How many transfers of all accounts were refused since the day before began.
 pub async fn refused_since_yesterday(services: &Services, operator: &Operator) -> Result<u64, ServiceError> {
-    let yesterday = day_before(services.transfers.today(), 1);
-    let refusals = services.transfers.refusals(operator, yesterday, REFUSALS).await?;
+    let yesterday = day_before(today(services), 1);
+    let refusals = services.inside.store.transfers.list_refusals(operator.id, yesterday, REFUSALS).await?;
     Ok(refusals.iter().map(|one| one.count).sum())
 }
 

@@ -9,7 +9,6 @@ use super::{ExplorerUrl, ServiceError};
 use crate::Inside;
 use purser_model::{
     Account, AccountId, AccountPlace, HistoryFilter, Operator, Page, PageRequest, PlacedEntry, Principal,
-    Timestamp, UsdcAmount,
 };
 
 /// Entries per page when a caller wants all of them.
@@ -53,24 +52,6 @@ impl History {
             self.inside.store.history.list_history(operator.id, account.id, &filter, after, rows_max).await?;
         let page = listing.page(rows, |last| last.position.clone());
         Ok(page.map(|placed| EntryView { placed, explorer: explorer.clone() }))
-    }
-
-    /// Payments and withdrawals that left the account after `since`, newest first, at most `rows_max` amounts. Errors
-    /// as [`History::list`].
-    pub async fn spending(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-        since: Timestamp,
-        rows_max: u32,
-    ) -> Result<Vec<(Timestamp, UsdcAmount)>, ServiceError> {
-        let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        Ok(self
-            .inside
-            .store
-            .history
-            .list_spending(principal.operator().id, account.id, since, rows_max)
-            .await?)
     }
 
     /// The whole history page by page, each page read on demand. Entries that become visible meanwhile are not

@@ -104,11 +104,6 @@ impl Keys {
         Self { uses: KeyUses::new(inside.clone()), inside, keys_max, cell }
     }
 
-    /// The time by which keys end.
-    pub fn now(&self) -> Timestamp {
-        self.inside.clock.now()
-    }
-
     /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
     /// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
     pub async fn authenticate(
