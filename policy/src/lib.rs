@@ -11,6 +11,7 @@ extern crate alloc;
 
 mod allowlist;
 mod amount;
+mod bounds;
 mod check;
 mod grant;
 mod month;

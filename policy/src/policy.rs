@@ -41,16 +41,71 @@ impl Limit {
     }
 }
 
-/// An agent account's spending policy, over an allowlist in whatever form it is held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PolicyOver<A> {
-    pub max_single_transfer: Limit,
-    /// The most that may leave in any 24 hours.
-    pub max_daily_spend: Limit,
-    pub require_memo: bool,
-    pub paused: bool,
-    pub allowlist: A,
+/// Gives `$then` the fields of a policy beside its allowlist: its name, its type, and `limit` or `flag`. All structs of them are made
+/// from this list, each with its own type of limits.
+#[macro_export]
+macro_rules! rule_fields {
+    ($then:ident, $limit:tt) => {
+        $then! {
+            max_single_transfer: $limit limit,
+            /// The most that may leave in any 24 hours.
+            max_daily_spend: $limit limit,
+            require_memo: [bool] flag,
+            paused: [bool] flag,
+        }
+    };
 }
+
+macro_rules! open {
+    (limit) => {
+        Limit::Unlimited
+    };
+    (flag) => {
+        false
+    };
+}
+
+macro_rules! loosens {
+    (limit $new:expr, $current:expr) => {
+        $new.is_above($current)
+    };
+    // A flag that is on refuses payments.
+    (flag $new:expr, $current:expr) => {
+        ($current && !$new)
+    };
+}
+
+macro_rules! policy_over {
+    ($($(#[$doc:meta])* $field:ident: [$($type:tt)*] $kind:ident,)*) => {
+        /// An agent account's spending policy, over an allowlist in whatever form it is held.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct PolicyOver<A> {
+            $($(#[$doc])* pub $field: $($type)*,)*
+            pub allowlist: A,
+        }
+
+        impl<A> PolicyOver<A> {
+            /// The same limits over another allowlist.
+            pub fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
+                PolicyOver { $($field: self.$field,)* allowlist }
+            }
+        }
+
+        impl Policy<'_> {
+            /// The defaults: no limits, everyone may be paid, no memo needed, not paused.
+            pub const OPEN: Policy<'static> = Policy { $($field: open!($kind),)* allowlist: Allowlist::Anyone };
+
+            /// Returns whether this policy allows anything that `current` refuses: a higher limit, another recipient, no memo where one
+            /// is required, payments while they are paused. Such a change waits if the operator has set a delay.
+            pub fn loosens(&self, current: &Policy) -> bool {
+                $(loosens!($kind self.$field, current.$field))||*
+                    || self.allowlist.adds_to(&current.allowlist)
+            }
+        }
+    };
+}
+
+rule_fields!(policy_over, [Limit]);
 
 /// The form that transfers are checked against.
 pub type Policy<'a> = PolicyOver<Allowlist<'a>>;
@@ -73,43 +128,11 @@ impl<A: AsAllowlist> PolicyOver<A> {
     }
 }
 
-impl<A> PolicyOver<A> {
-    /// The same limits over another allowlist.
-    pub fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
-        PolicyOver {
-            max_single_transfer: self.max_single_transfer,
-            max_daily_spend: self.max_daily_spend,
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist,
-        }
-    }
-}
-
 impl Policy<'_> {
-    /// The defaults: no limits, everyone may be paid, no memo needed, not paused.
-    pub const OPEN: Policy<'static> = Policy {
-        max_single_transfer: Limit::Unlimited,
-        max_daily_spend: Limit::Unlimited,
-        require_memo: false,
-        paused: false,
-        allowlist: Allowlist::Anyone,
-    };
-
     /// Whether no payment passes it, whoever asks and whatever left before.
     pub fn refuses_all(&self) -> bool {
         let nothing = |limit| limit == Limit::AtMost(UsdcAmount::ZERO);
         let nobody = self.allowlist != Allowlist::Anyone && self.allowlist.entries() == (&[], &[]);
         self.paused || nothing(self.max_single_transfer) || nothing(self.max_daily_spend) || nobody
-    }
-
-    /// Whether this policy allows anything that `current` refuses: a higher limit, another recipient, no memo where one is
-    /// required, payments while they are paused. Such a change waits if the operator has set a delay.
-    pub fn loosens(&self, current: &Policy) -> bool {
-        self.max_single_transfer.is_above(current.max_single_transfer)
-            || self.max_daily_spend.is_above(current.max_daily_spend)
-            || (current.require_memo && !self.require_memo)
-            || (current.paused && !self.paused)
-            || self.allowlist.adds_to(&current.allowlist)
     }
 }

@@ -2691,7 +2691,7 @@ export type Purser = {
     {
       "name": "bounds",
       "docs": [
-        "What binds an agent beside its policy. Who sets policies without knowing of these changes none."
+        "What binds an agent beside its policy. Who sets policies without knowing of these changes none. Amounts in micro-USDC."
       ],
       "type": {
         "kind": "struct",
@@ -2706,7 +2706,7 @@ export type Purser = {
           {
             "name": "max30DaySpend",
             "docs": [
-              "Micro-USDC in any 30 days, by calendar days. No grant goes past it."
+              "The most in any 30 days, by calendar days. No grant goes past it."
             ],
             "type": {
               "option": "u64"

@@ -102,22 +102,10 @@ impl DraftOnChain {
     }
 }
 
-/// What binds an account beside its policy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct AccountBounds {
-    /// It pays by grants alone.
-    pub by_grant_only: bool,
-    /// The most in any 30 days.
-    pub max_30_day_spend: Option<UsdcAmount>,
-    /// The budget that it pays through.
-    pub budget: Option<BudgetId>,
-}
-
-impl AccountBounds {
-    /// Whether these allow anything that `current` refuse.
-    pub fn loosens(&self, current: &Self) -> bool {
-        purser::Bounds::from(self).loosens(&purser::Bounds::from(current))
-    }
+purser_policy::bounds! {
+    /// What binds an account beside its policy.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    AccountBounds, UsdcAmount, BudgetId
 }
 
 impl From<&AccountBounds> for purser::Bounds {

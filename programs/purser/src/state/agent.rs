@@ -44,25 +44,10 @@ pub struct StoredPolicy {
     pub token_account_count: u16,
 }
 
-/// What binds an agent beside its policy. Who sets policies without knowing of these changes none.
-#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
-    /// It pays by grants alone, which say whom and how much.
-    pub by_grant_only: bool,
-    /// Micro-USDC in any 30 days, by calendar days. No grant goes past it.
-    pub max_30_day_spend: Option<u64>,
-    /// It pays through this budget alone, which other agents may share.
-    pub budget: Option<Pubkey>,
-}
-
-impl Bounds {
-    /// Whether these allow anything that `current` refuse.
-    pub fn loosens(&self, current: &Self) -> bool {
-        let raises = |cap: u64| self.max_30_day_spend.is_none_or(|new| new > cap);
-        current.by_grant_only && !self.by_grant_only
-            || current.max_30_day_spend.is_some_and(raises)
-            || current.budget.is_some() && self.budget != current.budget
-    }
+purser_policy::bounds! {
+    /// What binds an agent beside its policy. Who sets policies without knowing of these changes none. Amounts in micro-USDC.
+    #[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+    Bounds, u64, Pubkey
 }
 
 /// Stands between an agent and its allowlist where it has a cap for 30 days.

@@ -1,40 +1,45 @@
 use anchor_lang::prelude::*;
-use purser_policy::{Limit, PolicyOver};
+use purser_policy::{rule_fields, Limit, Policy, PolicyOver};
 
-/// The rules of a policy beside its allowlist, as arguments and events hold them. Amounts in micro-USDC; `None` is no limit.
-#[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    pub max_single_transfer: Option<u64>,
-    pub max_daily_spend: Option<u64>,
-    pub require_memo: bool,
-    pub paused: bool,
+/// The value of a field in a policy, and of a policy's in [`Rules`].
+macro_rules! value {
+    (of limit $value:expr) => {
+        Limit::of_micros($value)
+    };
+    (from limit $value:expr) => {
+        $value.micros()
+    };
+    ($way:ident flag $value:expr) => {
+        $value
+    };
 }
 
-impl Rules {
-    /// No limits, no memo needed, not paused.
-    pub const OPEN: Self =
-        Self { max_single_transfer: None, max_daily_spend: None, require_memo: false, paused: false };
-
-    /// The policy of these rules and an allowlist.
-    #[inline(always)]
-    pub const fn over<A>(&self, allowlist: A) -> PolicyOver<A> {
-        PolicyOver {
-            max_single_transfer: Limit::of_micros(self.max_single_transfer),
-            max_daily_spend: Limit::of_micros(self.max_daily_spend),
-            require_memo: self.require_memo,
-            paused: self.paused,
-            allowlist,
+macro_rules! rules {
+    ($($(#[$doc:meta])* $field:ident: [$($type:tt)*] $kind:ident,)*) => {
+        /// The rules of a policy beside its allowlist, as arguments and events hold them. Amounts in micro-USDC; `None` is no limit.
+        #[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Rules {
+            $(pub $field: $($type)*,)*
         }
-    }
+
+        impl Rules {
+            /// No limits, no memo needed, not paused.
+            pub const OPEN: Self = Self { $($field: value!(from $kind Policy::OPEN.$field),)* };
+
+            /// The policy of these rules and an allowlist.
+            #[inline(always)]
+            pub const fn over<A>(&self, allowlist: A) -> PolicyOver<A> {
+                PolicyOver { $($field: value!(of $kind self.$field),)* allowlist }
+            }
+        }
+
+        impl<A> From<&PolicyOver<A>> for Rules {
+            fn from(policy: &PolicyOver<A>) -> Self {
+                Self { $($field: value!(from $kind policy.$field),)* }
+            }
+        }
+    };
 }
 
-impl<A> From<&PolicyOver<A>> for Rules {
-    fn from(policy: &PolicyOver<A>) -> Self {
-        Self {
-            max_single_transfer: policy.max_single_transfer.micros(),
-            max_daily_spend: policy.max_daily_spend.micros(),
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-        }
-    }
-}
+// The IDL knows no generic types.
+rule_fields!(rules, [Option<u64>]);
