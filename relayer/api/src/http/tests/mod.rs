@@ -16,6 +16,7 @@ mod paid_before;
 mod pending;
 mod policies;
 mod policy_fields;
+mod previews;
 mod refusals;
 mod scopes;
 mod transfers;
