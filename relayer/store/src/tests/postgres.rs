@@ -1,11 +1,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures::FutureExt;
-use purser_tests::postgres::{runs, runs_apart, server};
-
+use self::server::{runs, runs_apart, server};
 use super::*;
 use crate::with_password_file;
+use futures::FutureExt;
+
+#[path = "../../../../tests/src/postgres/server.rs"]
+mod server;
 
 #[path = "cases/mod.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same rules for another database")]
