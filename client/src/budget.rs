@@ -9,6 +9,9 @@ pub const LOADED_BYTES: u32 = 1024 * 1024;
 const PROGRAM_BYTES: u32 = 640 * 1024;
 const BUCKET_BYTES: u32 = size_of::<purser_policy::TagBucket>() as u32;
 
+/// The most buckets of tags of an agent that services pay for: they read its account whole, in at most 64 KiB. The program takes more.
+pub const TAG_BUCKETS_MAX: u16 = 290;
+
 /// The most bytes that a payment of an agent with this many buckets of tags loads: room for a table that doubles meanwhile.
 pub fn loaded_bytes(tag_buckets: u16) -> u32 {
     LOADED_BYTES.max(PROGRAM_BYTES + 2 * BUCKET_BYTES * u32::from(tag_buckets))

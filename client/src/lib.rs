@@ -11,7 +11,9 @@ mod policy;
 mod staging;
 
 pub use account_ids::AccountIds;
-pub use budget::{LOADED_BYTES, extended_transfer_units, loaded_bytes, table_units, transfer_units};
+pub use budget::{
+    LOADED_BYTES, TAG_BUCKETS_MAX, extended_transfer_units, loaded_bytes, table_units, transfer_units,
+};
 pub use deployed::{
     Comparison, ProgramData, UPGRADEABLE_LOADER, committed_sha256, compare, program_data_address,
     security_txt,

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use clap::{ArgGroup, Args};
 use purser::constants::TAG_BUCKETS_ADDED_MAX;
 use purser::state::Agent;
+use purser_client::TAG_BUCKETS_MAX;
 use purser_policy::BUCKET_SLOTS;
 use solana_sdk::signature::Signature;
 
@@ -15,6 +16,7 @@ use crate::tokens::sol;
 
 /// Payments a day that a bucket is given for. It holds 16 of 25 hours; a table of many fills unevenly.
 const PAYMENTS_A_BUCKET: u32 = 10;
+const PAYMENTS_A_DAY_MAX: i64 = TAG_BUCKETS_MAX as i64 * PAYMENTS_A_BUCKET as i64;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("size").required(true).args(["buckets", "payments_a_day"])))]
@@ -22,10 +24,10 @@ pub struct TagBucketsArgs {
     #[command(flatten)]
     agent: AgentArgs,
     /// Buckets of 16 payments each
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=i64::from(TAG_BUCKETS_MAX)))]
     buckets: Option<u16>,
     /// Buckets for so many payments a day
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=500_000))]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=PAYMENTS_A_DAY_MAX))]
     payments_a_day: Option<u32>,
 }
 
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_bucket_has_room_for_ten_payments_a_day() {
-        for (payments, buckets) in [(1, 1), (10, 1), (11, 2), (540, 54), (500_000, 50_000)] {
+        for (payments, buckets) in [(1, 1), (10, 1), (11, 2), (540, 54), (2_900, 290)] {
             assert_eq!(buckets_for(payments), buckets, "{payments}");
         }
     }

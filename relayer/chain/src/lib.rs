@@ -47,6 +47,7 @@ pub use purser_core::{
 };
 
 use purser::error::PurserError;
+pub use purser_client::TAG_BUCKETS_MAX;
 use purser_model::Address;
 use purser_rpc::RpcError;
 

@@ -10,6 +10,7 @@ use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 
 use super::Config;
+use purser_chain::TAG_BUCKETS_MAX;
 
 /// The default file.
 const FILE: &str = "purser.toml";
@@ -175,6 +176,9 @@ impl Config {
                 "transfers.deadline_seconds".into(),
                 "must be below server.request_timeout_seconds",
             ));
+        }
+        if self.quotas.tag_buckets_per_account > u32::from(TAG_BUCKETS_MAX) {
+            return Err(("quotas.tag_buckets_per_account".into(), "must be at most 290"));
         }
         if !(100..=3_600_000).contains(&self.indexer.interval_ms) {
             return Err(("indexer.interval_ms".into(), "must be from 100 to 3600000"));

@@ -92,6 +92,11 @@ fn mistakes_are_reported_with_their_key() {
         ("\"0.0.0.0:0\"", "\"nowhere\"", "server.listen"),
         ("deadline_seconds = 5", "deadline_seconds = 20", "transfers.deadline_seconds"),
         ("request_timeout_seconds = 20", "request_timeout_seconds = 0", "server.request_timeout_seconds"),
+        (
+            "[rate_limit]",
+            "[quotas]\ntag_buckets_per_account = 291\n[rate_limit]",
+            "quotas.tag_buckets_per_account",
+        ),
     ]
     .map(|(from, to, key)| (WHOLE.replace(from, to), key, to))
     {

@@ -104,7 +104,20 @@ fn bytes_with(buckets: usize) -> usize {
 mod tests {
     use super::*;
     use crate::types::tests::agent_without_limits;
-    use purser_policy::record;
+    use purser_client::TAG_BUCKETS_MAX;
+    use purser_policy::{ALLOWLIST_ENTRIES_MAX, record};
+    use purser_rpc::ACCOUNT_BYTES_MAX;
+
+    #[test]
+    fn the_longest_account_is_read_whole() {
+        let mut agent: Agent = bytemuck::Zeroable::zeroed();
+        agent.policy.bounds = u8::MAX;
+        agent.policy.wallet_count = u16::try_from(ALLOWLIST_ENTRIES_MAX).expect("few");
+        agent.policy.tag_buckets = TAG_BUCKETS_MAX;
+        assert!(agent.data_len() <= ACCOUNT_BYTES_MAX, "{}", agent.data_len());
+        agent.policy.tag_buckets += 10;
+        assert!(agent.data_len() > ACCOUNT_BYTES_MAX, "more would be read whole: {}", agent.data_len());
+    }
 
     #[test]
     fn an_account_grows_by_half_within_the_quota_and_one_instruction() {
