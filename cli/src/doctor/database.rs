@@ -14,7 +14,7 @@ use url::Url;
 
 use super::files::problem_with;
 use super::{Findings, PATIENCE};
-use purser_model::{Account, Operator, SealingKey};
+use purser_model::{Account, Operator, SealingKey, TransferFilter, TransferStatus};
 use purser_relayer::config::Config;
 use purser_store::{
     Store, StoreError, SystemClock, Tables, is_pooled_by_transaction, look_at as look_at_tables,
@@ -23,6 +23,8 @@ use purser_store::{
 /// How many webhooks' secrets are opened.
 const SECRETS_MAX: u32 = 1_000;
 
+/// How many unfinished payments of an operator are counted.
+const UNFINISHED_MAX: u32 = 1_000;
 /// How many accounts of an operator are looked at.
 const ACCOUNTS_MAX: u32 = 1_000;
 /// Less than this is used up before anybody looks again.
@@ -231,11 +233,35 @@ async fn look_into(
         }
         Ok(operators) => {
             findings.ok("operators", operators.len())?;
+            look_at_unfinished(store, &operators, findings).await?;
             Ok(operators)
         }
         Err(error) => {
             findings.not_ok("operators", error, "see the database")?;
             Ok(Vec::new())
         }
+    }
+}
+
+/// Says what a copy that was put back may still pay.
+async fn look_at_unfinished(store: &Store, operators: &[Operator], findings: &mut Findings) -> Result<()> {
+    const CHECK: &str = "unfinished payments";
+    let filter = TransferFilter { status: Some(TransferStatus::Submitted), ..TransferFilter::default() };
+    let mut count = 0;
+    for operator in operators {
+        match store.transfers.list_transfers(operator.id, &filter, None, UNFINISHED_MAX).await {
+            Ok(transfers) => count += transfers.len(),
+            Err(error) => return findings.not_ok(CHECK, error, "see the database"),
+        }
+    }
+    match count {
+        0 => findings.ok(CHECK, "none"),
+        _ => findings.ok(
+            CHECK,
+            format!(
+                "{count}. If this database is a copy that was put back, they may still be paid until an hour after they were \
+                 asked for, whatever was answered since"
+            ),
+        ),
     }
 }
