@@ -108,8 +108,9 @@ impl Actions {
         };
         let agent = if self.one_in(3) { purser::ID } else { place.address };
         if self.one_in(8) {
+            let any = self.one_in(4);
             let others: Vec<_> =
-                CAST.agents.iter().filter(|other| other.operator == place.operator).collect();
+                CAST.agents.iter().filter(|other| any || other.operator == place.operator).collect();
             let more = [0, 1].map(|_| others[self.below(others.len())].address);
             let slots = [&[self.admin(operator), place.operator, agent], &more[..]].concat();
             return Call::new(Args::ResumeMore, slots);
