@@ -292,8 +292,8 @@ async fn first_payment_after_a_database_is_lost_waits_for_no_history() {
         ACCOUNTS * PER_ACCOUNT
     );
     for (calls, _) in [first, again] {
-        // Background reads count too.
-        assert!(calls < ACCOUNTS * PER_ACCOUNT / 2, "{calls} calls");
+        // Background reads count too: of the start, and of each account.
+        assert!(calls < 10 * ACCOUNTS, "{calls} calls");
     }
     assert_eq!(operator.chain.usdc_micros(&payee).await, ACCOUNTS * PER_ACCOUNT + 2);
 }
