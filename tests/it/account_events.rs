@@ -54,15 +54,22 @@ async fn deliveries(witness: &Agent, webhook: &Answer) -> usize {
     all.difference(&ids(listed(&witness.operator, &path).await, "id")).count()
 }
 
-/// Waits for `count` deliveries and for a look of the indexer, checks that no more were made, and returns their data.
+/// Waits for `count` events and for a look of the indexer, checks that no more were made, and returns their data in the order in which
+/// they came. An event whose answer was late comes twice.
 async fn delivered(witness: &Agent, receiver: &Receiver, webhook: &Answer, count: usize) -> Vec<Value> {
     let (_, path) = webhook.text_of("url").rsplit_once('/').expect("a URL has a path");
     let path = format!("/{path}");
-    receiver.waits_for(&path, count).await;
+    let received = || {
+        let mut known = BTreeSet::new();
+        let events = receiver.received(&path).into_iter().map(|delivery| delivery.event());
+        let fresh = events.filter(|event| known.insert(event["id"].to_string()));
+        let data = fresh.map(|mut event| event["data"].take());
+        data.filter(|data| data["account_id"] != witness.id.as_str()).collect::<Vec<_>>()
+    };
+    until(&format!("{count} events came to {path}"), async || received().len() >= count).await;
     indexer_looks(witness).await;
     assert_eq!(deliveries(witness, webhook).await, count, "{path}");
-    let received = receiver.received(&path).into_iter().map(|delivery| delivery.event()["data"].take());
-    let data: Vec<Value> = received.filter(|data| data["account_id"] != witness.id.as_str()).collect();
+    let data = received();
     assert_eq!(data.len(), count, "{path}: {data:#?}");
     data
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::circles::crates_under;
+
 /// A crate, those of the house that its `[dependencies]` name, and the beginnings of names that they must not have.
 struct Wall {
     folder: &'static str,
@@ -201,9 +203,26 @@ const REPLAY: &[Room] = &[
 /// Only the command line runs audits: the audit must not depend on the relayer that it audits, nor the other way round.
 const AUDIT: &str = "purser_audit";
 
+/// The project is built of these, whatever else comes and goes.
+const BUILT_OF: &str = "anchor-client anchor-lang anchor-spl axum hmac reqwest rust_decimal serde sha2 solana-program solana-sdk tokio";
+const TOP_LEVEL: &str = "Anchor.toml Cargo.toml README.md migrations programs relayer tests";
+
+/// Returns a sentence for each of these that is gone.
+fn missing(root: &Path) -> Result<Vec<String>> {
+    let mut used = BTreeSet::new();
+    for folder in crates_under(root)? {
+        let file = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        used.extend(dependencies(&text).map(str::to_owned));
+    }
+    let crates = BUILT_OF.split(' ').filter(|name| !used.contains(*name));
+    let top = TOP_LEVEL.split(' ').filter(|name| !root.join(name).exists());
+    Ok(crates.chain(top).map(|name| format!("{name}: the project is built of it, and it is gone")).collect())
+}
+
 /// Fails on every crate and every import under `root` (the workspace's) in the wrong direction, and names its place.
 pub fn check(root: &Path) -> Result<()> {
-    let mut wrong = Vec::new();
+    let mut wrong = missing(root)?;
     for wall in WALLS {
         wrong.extend(through_walls(root, wall.folder, wall.house, wall.never)?);
     }
@@ -252,9 +271,7 @@ fn through_walls(root: &Path, folder: &str, house: &[&str], never: &[&str]) -> R
 
 /// The forbidden names in the `[dependencies]` of a `Cargo.toml`, but for those that its feature `testing` brings.
 fn forbidden(text: &str, house: &[&str], never: &[&str]) -> Vec<String> {
-    let lines = text.lines().skip_while(|line| *line != "[dependencies]").skip(1);
-    let lines = lines.take_while(|line| !line.starts_with('['));
-    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty());
+    let names = dependencies(text);
     let testing =
         text.split("\ntesting = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
     let names = names.filter(|name| !testing.contains(&format!("\"dep:{name}\"")));
@@ -263,6 +280,13 @@ fn forbidden(text: &str, house: &[&str], never: &[&str]) -> Vec<String> {
         false => never.iter().any(|never| name.starts_with(never)),
     };
     names.filter(is_wrong).map(str::to_owned).collect()
+}
+
+/// The names in the `[dependencies]` of a `Cargo.toml`.
+fn dependencies(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    lines.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty())
 }
 
 /// `room.rs` and everything under `room/`, without its tests, which may import whatever they need.
