@@ -32,7 +32,7 @@ fn request(amount: u64) -> TransferRequest {
 /// Asks for the key's payment through the storm.
 pub async fn call(world: Arc<World>, number: usize, rounds: u64) {
     for _ in 0..rounds {
-        world.pause(0, 30_000).await;
+        world.pause(0, world.with(|state| state.minutes * 60_000).max(30_000)).await;
         let count = world.with(|state| state.relayers.len() as u64);
         let relayer = world.draw(0, count - 1) as usize;
         let leaves = world.goes_wrong(20);

@@ -44,10 +44,6 @@ pub struct Database {
 }
 
 impl Database {
-    pub fn copy(&self) -> Self {
-        self.clone()
-    }
-
     /// Becomes an earlier copy of itself.
     pub fn put_back(&mut self, copy: Self) {
         *self = Self { is_away: self.is_away, has_forgotten: true, ..copy };

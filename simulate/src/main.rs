@@ -12,12 +12,14 @@ mod run;
 mod tasks;
 mod world;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use clap::Parser;
+use parking_lot::Mutex;
 
 /// The payment engine in simulated worlds
 #[derive(Parser)]
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
     }
     let begun = Instant::now();
     let (next, payments, run) = (AtomicU64::new(args.from), AtomicU64::new(0), AtomicU64::new(0));
+    let met = Mutex::new(BTreeMap::<&str, u64>::new());
     let until = args.from.saturating_add(args.seeds);
     let failed: Vec<(u64, String)> = std::thread::scope(|scope| {
         let work = || {
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
                 let verdict = run::run(seed, false);
                 run.fetch_add(1, Ordering::Relaxed);
                 payments.fetch_add(verdict.payments as u64, Ordering::Relaxed);
+                verdict.met.iter().for_each(|name| *met.lock().entry(name).or_default() += 1);
                 if let Some(fault) = verdict.faults.into_iter().next() {
                     failed.push((seed, fault));
                     if args.first {
@@ -76,6 +80,9 @@ fn main() -> ExitCode {
     failed.sort();
     for (seed, fault) in failed.iter().take(NAMED_MAX) {
         println!("seed {seed}: {fault}");
+    }
+    for (name, worlds) in met.into_inner() {
+        println!("{worlds} worlds: {name}");
     }
     println!(
         "{} seeds, {} payments, {} failed, {:.1} s",

@@ -100,7 +100,7 @@ impl SimChain {
     async fn asks(&self, what: &str) -> Result<(), ChainFault> {
         self.process.lives(&self.world).await;
         self.world.pause(1, 60).await;
-        if self.world.goes_wrong(4) {
+        if self.world.with(|state| state.nodes_are_away) || self.world.goes_wrong(4) {
             self.world.tell(|| format!("{}: no node answers ({what})", self.process.name));
             return Err(ChainFault::Unavailable("no node answers".into()));
         }
@@ -244,6 +244,9 @@ impl Chain for SimChain {
             self.process.lives(&self.world).await;
             let is_old = followed_since.elapsed() >= SHORTEST_LIFE;
             let outcome = self.world.with(|state| {
+                if state.nodes_are_away {
+                    return None;
+                }
                 if let Some(landed) = shown(state, signature, self.world.depth) {
                     self.saw(landed.slot);
                     return Some(match &landed.result {
@@ -311,7 +314,8 @@ pub async fn index(world: Arc<World>, process: Arc<Process>, relayer: usize) {
             let database = relayer % state.databases.len();
             let node = state.nodes[state.rng.below(state.nodes.len() as u64) as usize];
             let depth = world.depth.max(node.lag);
-            if state.databases[database].is_away || (!state.is_calm && state.rng.chance(20)) {
+            let is_away = state.databases[database].is_away || state.nodes_are_away;
+            if is_away || (!state.is_calm && state.rng.chance(20)) {
                 return;
             }
             let is_listed = |number: u64| node.leaves_out == 0 || !number.is_multiple_of(node.leaves_out);

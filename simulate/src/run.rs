@@ -1,6 +1,7 @@
 //! One seed: a storm, then calm weather, then the verdict by the true chain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,26 +12,30 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{ask_until_final, call, key};
-use crate::chain::{Account, FINALIZED, OpenGrant};
+use crate::chain::{FINALIZED, OpenGrant};
+use crate::database::Database;
 use crate::names::{amount, payer};
 use crate::relayer::keep_running;
-use crate::world::{Answer, Node, Told, World};
+use crate::world::{Answer, Node, State, Told, World};
 
 const DAY: i64 = 86_400;
 
 /// What came of a seed.
+#[derive(Default)]
 pub struct Verdict {
     /// What was wrong, as sentences.
     pub faults: Vec<String>,
     pub trace: Vec<String>,
     pub payments: usize,
+    /// The faults that take long and that took place.
+    pub met: BTreeSet<&'static str>,
 }
 
 pub fn run(seed: u64, is_traced: bool) -> Verdict {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     match runtime {
         Ok(runtime) => runtime.block_on(play(seed, is_traced)),
-        Err(error) => Verdict { faults: vec![error.to_string()], trace: Vec::new(), payments: 0 },
+        Err(error) => Verdict { faults: vec![error.to_string()], ..Verdict::default() },
     }
 }
 
@@ -80,35 +85,41 @@ async fn play(seed: u64, is_traced: bool) -> Verdict {
         faults,
         trace: state.trace.take().unwrap_or_default(),
         payments: state.chain.payments(0).count(),
+        met: std::mem::take(&mut state.met),
     })
 }
 
 /// What goes wrong around the relayers.
 async fn storm(world: Arc<World>) {
+    let waits = |transfer: &Transfer| matches!(transfer.state, TransferState::PendingApproval(_));
+    let is_in_flight = |transfer: &Transfer| transfer.state.signed().is_some();
     if world.goes_wrong(3) {
-        approve_a_copy(&world).await;
+        approve_a_copy(&world, waits, None).await;
     }
     let mut copies = Vec::new();
     let rounds = world.draw(0, 14);
     for _ in 0..rounds {
         world.pause(100, 12_000).await;
+        match world.with(|state| state.long.below(100)) {
+            0 => approve_a_copy(&world, waits, Some("pending_approval, restored after 30 minutes")).await,
+            1 => approve_a_copy(&world, is_in_flight, Some("in flight, restored after 30 minutes")).await,
+            2 => outage(&world, is_in_flight).await,
+            _ => {}
+        }
         match world.draw(0, 18) {
             0 | 1 => others_pay(&world, 1),
             2 => world.fork(1, 70),
             3 | 4 => {
                 let database = world.with(|state| state.rng.below(state.databases.len() as u64) as usize);
                 world.tell(|| format!("database {database} is copied"));
-                copies.push((database, world.with(|state| state.databases[database].copy())));
+                copies.push((database, world.with(|state| state.databases[database].clone())));
             }
             5 | 6 => {
                 let Some((database, copy)) = copies.pop() else { continue };
                 world.tell(|| format!("database {database} is put back as it was"));
                 world.with(|state| {
-                    state.databases[database].put_back(copy);
-                    if state.rng.chance(70) {
-                        let on_it = state.relayers.iter().flatten().filter(|it| it.database == database);
-                        on_it.for_each(|relayer| relayer.process.died.cancel());
-                    }
+                    let restarts = state.rng.chance(70);
+                    put_back(state, database, copy, restarts);
                 });
             }
             7 => {
@@ -148,10 +159,7 @@ async fn storm(world: Arc<World>) {
             12 | 13 => {
                 let number = world.draw(0, 2) as usize;
                 world.tell(|| format!("a person approves key-{number}"));
-                world.with(|state| {
-                    let now = state.chain.second_of(state.chain.tip);
-                    state.chain.change(|account| approve(account, number, now));
-                });
+                approve(&world, number..number + 1);
             }
             14 => {
                 world.tell(|| "the policy changes, and grants are taken back".into());
@@ -212,73 +220,104 @@ async fn swallow(world: &World) {
     }
 }
 
-/// A database is copied while a transfer waits for a person, who approves it. The copy is put back a day after the payment, where the
-/// hosts' clocks agree with nobody's and no node lists payments, and the person approves once more.
-async fn approve_a_copy(world: &World) {
-    let waits = |transfer: &Transfer| matches!(transfer.state, TransferState::PendingApproval(_));
-    let is_copied = |world: &World| {
-        world.with(|state| {
-            let mut databases = state.databases.iter().enumerate();
-            let found = databases.find(|(_, database)| database.open().any(waits))?;
-            Some((found.0, found.1.copy()))
-        })
-    };
-    let approve_all = |world: &World| {
-        world.with(|state| {
-            let now = state.chain.second_of(state.chain.tip);
-            state.chain.change(|account| (0..3).for_each(|number| approve(account, number, now)));
-        });
-    };
-    let mut copied = None;
+/// A database becomes an earlier copy of itself. Its processes may start again.
+fn put_back(state: &mut State, database: usize, copy: Database, restarts: bool) {
+    state.databases[database].put_back(copy);
+    let on_it = state.relayers.iter().flatten().filter(|it| restarts && it.database == database);
+    on_it.for_each(|relayer| relayer.process.died.cancel());
+}
+
+/// Waits up to a minute for such an open transfer. Returns the number and a copy of its database.
+async fn copy_amid(world: &World, is_it: impl Fn(&Transfer) -> bool) -> Option<(usize, Database)> {
     for _ in 0..200 {
         world.pause(300, 300).await;
-        copied = copied.or_else(|| is_copied(world));
+        let copied = world.with(|state| {
+            let mut databases = state.databases.iter().enumerate();
+            let found = databases.find(|(_, database)| database.open().any(&is_it))?;
+            Some((found.0, found.1.clone()))
+        });
         if copied.is_some() {
-            break;
+            return copied;
         }
     }
-    let Some((database, copy)) = copied else { return };
+    None
+}
+
+/// Between `low` and `high` minutes pass, while callers ask seldom.
+async fn minutes_pass(world: &World, fault: &'static str, low: u64, high: u64) {
+    let minutes = world.draw(low, high);
+    world.with(|state| {
+        state.met.insert(fault);
+        state.minutes = minutes;
+    });
+    sleep(Duration::from_secs(minutes * 60)).await;
+    world.with(|state| state.minutes = 0);
+}
+
+/// No node answers for longer than the program takes a request, while a payment is in flight.
+async fn outage(world: &World, is_in_flight: impl Fn(&Transfer) -> bool) {
+    if copy_amid(world, is_in_flight).await.is_none() {
+        return;
+    }
+    world.tell(|| "all nodes are away".into());
+    world.with(|state| state.nodes_are_away = true);
+    minutes_pass(world, "in flight, nodes away for 70 minutes", 65, 75).await;
+    world.tell(|| "all nodes are there again".into());
+    world.with(|state| state.nodes_are_away = false);
+}
+
+/// A database is copied amid such a transfer, mostly one that waits for a person, who approves it. The copy is put back a day after the payment, where the
+/// hosts' clocks agree with nobody's and no node lists payments, and the person approves once more. `soon`, the name of a
+/// fault: it is put back after half an hour, every other time by clocks and nodes as they are.
+async fn approve_a_copy(world: &World, is_it: impl Fn(&Transfer) -> bool, soon: Option<&'static str>) {
+    let Some((database, copy)) = copy_amid(world, is_it).await else { return };
     world.tell(|| format!("database {database} is copied, and a person approves all"));
-    approve_all(world);
+    approve(world, 0..3);
     world.pause(15_000, 20_000).await;
+    if let Some(fault) = soon {
+        minutes_pass(world, fault, 25, 35).await;
+    }
     while !world.has_leapt() {
         world.pause(1_000, 1_000).await;
     }
+    let is_odd = soon.is_none() || world.with(|state| state.long.chance(50));
     // The account forgets the payment, and no node lists it.
-    for _ in 0..4 {
+    for _ in 0..if is_odd { 4 } else { 0 } {
         others_pay(world, 20);
     }
     world.tell(|| format!("database {database} is put back, and a person approves all again"));
     world.with(|state| {
-        state.nodes.fill(Node { leaves_out: 1, ..Node::default() });
-        state.databases[database].put_back(copy);
-        state.clocks.fill(-36 * 3_600);
-        let on_it = state.relayers.iter().flatten().filter(|it| it.database == database);
-        on_it.for_each(|relayer| relayer.process.died.cancel());
+        if is_odd {
+            state.nodes.fill(Node { leaves_out: 1, ..Node::default() });
+            state.clocks.fill(-36 * 3_600);
+        }
+        put_back(state, database, copy, true);
     });
-    approve_all(world);
+    approve(world, 0..3);
     world.pause(20_000, 60_000).await;
 }
 
 /// A person who approves everything.
 async fn keep_approving(world: Arc<World>, keys: usize, end: CancellationToken) {
     while end.run_until_cancelled(sleep(Duration::from_secs(10))).await.is_some() {
-        world.with(|state| {
-            let now = state.chain.second_of(state.chain.tip);
-            for number in 0..keys {
-                state.chain.change(|account| approve(account, number, now));
-            }
-        });
+        approve(&world, 0..keys);
     }
 }
 
-/// Opens the grant that a transfer under this key waits for.
-fn approve(account: &mut Account, number: usize, now: i64) {
+/// Opens the grants that transfers under these keys wait for.
+fn approve(world: &World, keys: Range<usize>) {
     let payer = payer();
-    let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &key(number));
-    let expires_at = account.window.effective(now) + DAY;
-    let grant = OpenGrant { amount: amount(number), expires_at, policy_version: account.policy_version };
-    account.grants.insert(tag, grant);
+    world.with(|state| {
+        let now = state.chain.second_of(state.chain.tip);
+        state.chain.change(|account| {
+            let (expires_at, policy_version) = (account.window.effective(now) + DAY, account.policy_version);
+            for number in keys {
+                let tag = transfer_tag(&payer.operator, &payer.addresses.agent, &key(number));
+                let grant = OpenGrant { amount: amount(number), expires_at, policy_version };
+                account.grants.insert(tag, grant);
+            }
+        });
+    });
 }
 
 /// One node of several begins to lie, or a single one lags.
@@ -506,8 +545,12 @@ mod tests {
 
     #[test]
     fn nothing_is_wrong_in_two_hundred_worlds() {
+        let mut met = BTreeSet::new();
         for seed in 1..=200 {
-            assert_eq!(run(seed, false).faults, Vec::<String>::new(), "seed {seed}");
+            let verdict = run(seed, false);
+            assert_eq!(verdict.faults, Vec::<String>::new(), "seed {seed}");
+            met.extend(verdict.met);
         }
+        assert_eq!(met.len(), 3, "faults that take long: {met:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Everything outside the payment engine, under one lock, drawn from one seed.
 
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,13 +69,21 @@ pub struct Relayer {
 
 pub struct State {
     pub rng: Rng,
+    /// Draws the faults that take long. They came later: worlds that draw none have stayed as they were.
+    pub long: Rng,
+    /// The faults that take long and that took place.
+    pub met: BTreeSet<&'static str>,
     pub chain: TrueChain,
     pub nodes: Vec<Node>,
+    /// None of them answers.
+    pub nodes_are_away: bool,
     pub databases: Vec<Database>,
     /// By how many seconds the clock of each relayer's host is off.
     pub clocks: Vec<i64>,
     pub relayers: Vec<Option<Relayer>>,
     pub answers: Vec<Answer>,
+    /// For how long a fault lasts, if it takes long; callers ask as seldom.
+    pub minutes: u64,
     /// Nothing goes wrong any more.
     pub is_calm: bool,
     pub has_forked: bool,
@@ -117,11 +126,15 @@ impl World {
         let depth = if rng.chance(50) { CONFIRMED } else { FINALIZED };
         let state = State {
             chain: TrueChain::new(1_000_000_000, max_single, buckets_max, leap, swing.clone()),
+            long: Rng::new(seed.reverse_bits()),
+            met: BTreeSet::new(),
             nodes,
+            nodes_are_away: false,
             databases,
             clocks: vec![0; relayers],
             relayers: (0..relayers).map(|_| None).collect(),
             answers: Vec::new(),
+            minutes: 0,
             is_calm: false,
             has_forked: false,
             has_hidden: false,
