@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_tests::{AppSettings, Client, TestApp, TestDatabase, TestNetwork};
+use purser_tests::clock::{HostClock, unix_of};
+use purser_tests::{AppSettings, Client, TestApp, TestDatabase, TestNetwork, until};
 use serde_json::json;
 use solana_sdk::signer::Signer;
 
@@ -95,4 +96,27 @@ async fn extensions_of_a_file_are_off_and_on_again() {
 async fn extensions_on_postgres_are_off_and_on_again_and_off_beside_a_relayer_that_has_them() {
     let Some(database) = TestDatabase::create().await else { return };
     on_off_on(Some(database)).await;
+}
+
+#[tokio::test]
+async fn transfer_that_waits_for_a_person_ends_at_its_time_without_approvals() {
+    let on = AppSettings { host_clock: Some(HostClock::new()), ..AppSettings::default() };
+    let first = TestApp::start(TestNetwork::own(), &on).await;
+    let operator = first.new_operator().await;
+    let (agent, payee) = bounded(&operator).await;
+    let asked = agent.pays("2").to(&payee).field("approval", json!("request")).await.has_status(202);
+    assert!(first.stops(Duration::from_secs(60)).await);
+
+    let without = first.twin(&AppSettings { denials: None, without_extensions: true, ..on });
+    let plain = client_of(&without, operator.client.key());
+    let ends = unix_of(asked.text_of("approval_expires_at"));
+    let transfer = format!("/v1/transfers/{}", asked.text_of("transfer_id"));
+    for (second, status) in [(ends - 600, "pending_approval"), (ends + 60, "failed")] {
+        first.host_stands_at(second);
+        operator.chain.stands_at(second).await;
+        agent.lets_the_relayer_read(&plain, &payee).await;
+        until(status, async || plain.get(&transfer).await.has_status(200)["status"] == status).await;
+    }
+    assert_eq!(plain.get(&transfer).await["error"], "approval_expired");
+    assert_eq!(operator.chain.usdc_micros(&payee).await, 0);
 }

@@ -1,6 +1,6 @@
 //! The dashboard: pages over the same verbs as REST, for whoever signed in with an operator key. Every page works
 //! without scripts, every change is a form, and nothing is loaded from elsewhere.
-//! See [decision 23](../../../docs/dev/decisions/0023-dashboard-of-pages-and-forms.md).
+//! Start at `page.rs`, then `accounts.rs`. See [decision 23](../../../docs/dev/decisions/0023-dashboard-of-pages-and-forms.md).
 
 mod account;
 mod accounts;

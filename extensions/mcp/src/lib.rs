@@ -1,6 +1,6 @@
 //! MCP: each tool is an operation of REST, and advice where it is refused. This crate takes REST as a router and its OpenAPI
 //! document, and knows nothing else of the service: what REST checks, answers and keeps under an idempotency key holds here too.
-//! It keeps nothing between two requests: each carries its key, and any relayer can answer it.
+//! It keeps nothing between two requests: each carries its key, and any relayer can answer it. Start at `tools.rs`.
 
 pub mod bridge;
 mod call;

@@ -1,5 +1,5 @@
 //! Purchases by x402: an agent pays for what a server sells. The payment is an ordinary transfer, but for who sends its bytes, and
-//! all that this crate has of the service are requests to servers ([`Fetches`]) and such transfers ([`HandOvers`]).
+//! all that this crate has of the service are requests to servers ([`Fetches`]) and such transfers ([`HandOvers`]). Start at `purchases.rs`.
 //! See [decision 25](../../../docs/dev/decisions/0025-x402-purchases-are-transfers.md).
 //!
 //! [`Fetches`]: purser_service::Fetches

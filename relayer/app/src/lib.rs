@@ -1,4 +1,4 @@
-//! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not.
+//! Purser's relayer: maps a REST API onto the Purser program, and keeps what the chain does not. Start at [`app`].
 //!
 //! ```text
 //! core  <-  model  <-  store  <-  webhooks  <-  service  <-  indexer, api  <-  app  <-  cli  <-  main

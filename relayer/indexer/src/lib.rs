@@ -1,4 +1,4 @@
-//! Reads from the chain what happened to the accounts, and writes their history.
+//! Reads from the chain what happened to the accounts, and writes their history. Start at `walk.rs`.
 //!
 //! ```text
 //! signatures of an operator  ->  walk  ->  its agents' transfers, withdrawals, policies, halts, new accounts

@@ -15,7 +15,7 @@
 //! ([`leases`]); a lease only spares double work, and no step relies on it for safety.
 //!
 //! Every finder takes the owner first; functions for workers serve all operators, and say so.
-//! Tests in `tests/cases` run on both databases.
+//! Tests in `tests/cases` run on both databases. Start at `accounts.rs`, then `claims.rs`.
 
 mod account_changes;
 mod accounts;
