@@ -266,9 +266,9 @@ async fn outage(world: &World, is_in_flight: impl Fn(&Transfer) -> bool) {
     world.with(|state| state.nodes_are_away = false);
 }
 
-/// A database is copied amid such a transfer, mostly one that waits for a person, who approves it. The copy is put back a day after the payment, where the
-/// hosts' clocks agree with nobody's and no node lists payments, and the person approves once more. `soon`, the name of a
-/// fault: it is put back after half an hour, every other time by clocks and nodes as they are.
+/// A database is copied amid such a transfer, mostly one that waits for a person, who approves it. The copy is put back a day after the
+/// payment, where the hosts' clocks agree with nobody's and no node lists payments, and the person approves once more. `soon`, the
+/// name of a fault: it is put back after half an hour, every other time by clocks and nodes as they are.
 async fn approve_a_copy(world: &World, is_it: impl Fn(&Transfer) -> bool, soon: Option<&'static str>) {
     let Some((database, copy)) = copy_amid(world, is_it).await else { return };
     world.tell(|| format!("database {database} is copied, and a person approves all"));
