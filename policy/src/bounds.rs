@@ -1,4 +1,4 @@
-//! What binds an account beside its policy. The program and the relayer have types of their own for amounts and addresses.
+//! The bounds of an account beside its policy. The program and the relayer have types of their own for amounts and addresses.
 
 /// Declares the bounds as `$name`, with amounts of `$amount` and budgets of `$budget`.
 #[macro_export]

@@ -85,7 +85,7 @@ macro_rules! policy_over {
         }
 
         impl<A> PolicyOver<A> {
-            /// The same limits over another allowlist.
+            /// Returns the same limits over another allowlist.
             pub fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
                 PolicyOver { $($field: self.$field,)* allowlist }
             }

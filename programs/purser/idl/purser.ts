@@ -2691,7 +2691,7 @@ export type Purser = {
     {
       "name": "bounds",
       "docs": [
-        "What binds an agent beside its policy. Who sets policies without knowing of these changes none. Amounts in micro-USDC."
+        "The bounds of an agent beside its policy. A new policy keeps them. Amounts in micro-USDC."
       ],
       "type": {
         "kind": "struct",

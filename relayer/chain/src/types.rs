@@ -103,7 +103,7 @@ impl DraftOnChain {
 }
 
 purser_policy::bounds! {
-    /// What binds an account beside its policy.
+    /// The bounds of an account beside its policy.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     AccountBounds, UsdcAmount, BudgetId
 }

@@ -39,7 +39,7 @@ pub async fn runs(server: &str, sql: String) {
     }
 }
 
-/// The same for a `drop`: on its own thread, which may block; blocking here would block the test's runtime.
+/// Runs statements from a `drop`, on a thread of its own: blocking here would block the test's runtime.
 pub fn runs_apart(server: &str, sql: String) {
     thread::scope(|scope| {
         scope.spawn(|| {

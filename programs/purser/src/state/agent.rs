@@ -45,7 +45,7 @@ pub struct StoredPolicy {
 }
 
 purser_policy::bounds! {
-    /// What binds an agent beside its policy. Who sets policies without knowing of these changes none. Amounts in micro-USDC.
+    /// The bounds of an agent beside its policy. A new policy keeps them. Amounts in micro-USDC.
     #[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
     Bounds, u64, Pubkey
 }
