@@ -41,71 +41,65 @@ impl Limit {
     }
 }
 
-/// Gives `$then` the fields of a policy beside its allowlist: its name, its type, and `limit` or `flag`. All structs of them are made
-/// from this list, each with its own type of limits.
+/// Gives `$then` the fields of a policy beside its allowlist, limits first: all structs of them are made from this list.
 #[macro_export]
 macro_rules! rule_fields {
-    ($then:ident, $limit:tt) => {
+    ($then:ident) => {
         $then! {
-            max_single_transfer: $limit limit,
-            /// The most that may leave in any 24 hours.
-            max_daily_spend: $limit limit,
-            require_memo: [bool] flag,
-            paused: [bool] flag,
+            limits {
+                /// Most of a single transfer.
+                max_single_transfer,
+                /// Most that may leave in any 24 hours.
+                max_daily_spend,
+            }
+            flags {
+                /// Whether a transfer needs a memo.
+                require_memo,
+                /// Whether nothing may leave.
+                paused,
+            }
         }
     };
 }
 
-macro_rules! open {
-    (limit) => {
-        Limit::Unlimited
-    };
-    (flag) => {
-        false
-    };
-}
-
-macro_rules! loosens {
-    (limit $new:expr, $current:expr) => {
-        $new.is_above($current)
-    };
-    // A flag that is on refuses payments.
-    (flag $new:expr, $current:expr) => {
-        ($current && !$new)
-    };
-}
-
 macro_rules! policy_over {
-    ($($(#[$doc:meta])* $field:ident: [$($type:tt)*] $kind:ident,)*) => {
+    (
+        limits { $($(#[$limit_doc:meta])* $limit:ident,)* }
+        flags { $($(#[$flag_doc:meta])* $flag:ident,)* }
+    ) => {
         /// An agent account's spending policy, over an allowlist in whatever form it is held.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct PolicyOver<A> {
-            $($(#[$doc])* pub $field: $($type)*,)*
+            $($(#[$limit_doc])* pub $limit: Limit,)*
+            $($(#[$flag_doc])* pub $flag: bool,)*
             pub allowlist: A,
         }
 
         impl<A> PolicyOver<A> {
             /// Returns the same limits over another allowlist.
-            pub fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
-                PolicyOver { $($field: self.$field,)* allowlist }
+            pub const fn over<B>(&self, allowlist: B) -> PolicyOver<B> {
+                PolicyOver { $($limit: self.$limit,)* $($flag: self.$flag,)* allowlist }
             }
         }
 
         impl Policy<'_> {
             /// The defaults: no limits, everyone may be paid, no memo needed, not paused.
-            pub const OPEN: Policy<'static> = Policy { $($field: open!($kind),)* allowlist: Allowlist::Anyone };
+            pub const OPEN: Policy<'static> =
+                Policy { $($limit: Limit::Unlimited,)* $($flag: false,)* allowlist: Allowlist::Anyone };
 
             /// Returns whether this policy allows anything that `current` refuses: a higher limit, another recipient, no memo where one
             /// is required, payments while they are paused. Such a change waits if the operator has set a delay.
             pub fn loosens(&self, current: &Policy) -> bool {
-                $(loosens!($kind self.$field, current.$field))||*
+                $(self.$limit.is_above(current.$limit))||*
+                    // A flag that is on refuses payments.
+                    $(|| (current.$flag && !self.$flag))*
                     || self.allowlist.adds_to(&current.allowlist)
             }
         }
     };
 }
 
-rule_fields!(policy_over, [Limit]);
+rule_fields!(policy_over);
 
 /// The form that transfers are checked against.
 pub type Policy<'a> = PolicyOver<Allowlist<'a>>;

@@ -286,7 +286,7 @@ async fn error_account_full_is_429_until_a_payment_is_a_day_old() {
 /// Codes that nobody can provoke from outside on a sound network, and why.
 const NOT_PROVOKED: [(&str, &str); 5] = [
     ("approval_expired", "needs a day: the simulated worlds have it"),
-    ("internal_error", "a fault of ours: hostile_input shows that nothing sent causes it"),
+    ("internal_error", "a fault of ours: tests of `purser-main` show that nothing sent causes it"),
     (
         "transfer_failed",
         "needs a transaction that lands and fails although everything was right a moment before",

@@ -1,7 +1,7 @@
 //! GET, PUT and PATCH /v1/accounts/:id/policy.
 
 use futures::future::join_all;
-use purser_policy::{Allowlist, Limit, Rule, UsdcAmount};
+use purser_policy::{Allowlist, Limit, Policy, Rule, RuleValue, UsdcAmount};
 use purser_tests::chain::DirectOutcome;
 use purser_tests::{Agent, Answer, Operator};
 use serde_json::{Value, json};
@@ -157,6 +157,13 @@ fn fields(answer: &Answer) -> Value {
 }
 
 fn defaults() -> Value {
-    json!({ "max_single_transfer": null, "max_daily_spend": null, "allowed_counterparties": null,
-        "require_memo": false, "paused": false })
+    let open = |rule| match Policy::OPEN.value(rule) {
+        RuleValue::Flag(is_on) => json!(is_on),
+        RuleValue::Limit(_) | RuleValue::Payees(_) => json!(null),
+    };
+    Rule::ALL
+        .map(|rule| (rule.name().to_owned(), open(rule)))
+        .into_iter()
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }

@@ -254,8 +254,8 @@ pub fn strict() -> OnChainPolicy {
         max_single_transfer: usdc(10),
         max_daily_spend: usdc(30),
         require_memo: true,
-        paused: false,
         allowlist: OwnedAllowlist::only(vec![PAYEE.to_bytes()], Vec::new()),
+        ..OnChainPolicy::default()
     }
 }
 

@@ -1,5 +1,8 @@
 //! What all extensions together are.
 
+mod hostile;
+mod hostile_bodies;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

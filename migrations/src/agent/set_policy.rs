@@ -16,7 +16,7 @@ use crate::report::{Outcome, Report};
 use crate::signing::Signing;
 
 #[derive(Args)]
-#[command(group(ArgGroup::new("change").required(true).multiple(true).args(NAMES)))]
+#[command(group(ArgGroup::new("change").required(true).multiple(true).args(NAMES.iter().copied())))]
 pub struct SetPolicyArgs {
     #[command(flatten)]
     agent: AgentArgs,

@@ -71,7 +71,8 @@ async fn cost_of_an_account_is_shown_before_it_is_paid() {
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
     let operator = room.creates_operator(&admin, &policy, &[]);
     let agent_id = "0190a1b2c3d4e5f60718293a4b5c6d7e";
-    let create = ["account", "create", "--operator", &operator, "--agent-id", agent_id, "--max-single", "3"];
+    let create =
+        ["account", "create", "--operator", &operator, "--agent-id", agent_id, "--max-single-transfer", "3"];
     let shown = room.shown(&policy, &create);
     let id = shown["account_id"].as_str().unwrap();
     assert_eq!(row(&shown, "account", "max_single_transfer_usdc"), (&Value::Null, &json!("3.000000")));

@@ -18,11 +18,14 @@ async fn without_yes_the_rules_are_shown_before_and_after_and_stay() {
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
     let set =
         |more: &[&'static str]| [&["account", "set-policy", "--account", agent.as_str()], more].concat();
-    room.done(&policy, &set(&["--max-single", "10", "--max-daily", "50", "--require-memo", "true"]));
+    room.done(
+        &policy,
+        &set(&["--max-single-transfer", "10", "--max-daily-spend", "50", "--require-memo", "true"]),
+    );
     let as_it_was = room.done(&admin, &["account", "show", "--account", &agent]);
     let held = room.chain.lamports(&policy.keypair.pubkey()).await;
 
-    let shown = room.shown(&policy, &set(&["--max-single", "25.5", "--allow-nobody"]));
+    let shown = room.shown(&policy, &set(&["--max-single-transfer", "25.5", "--allow-nobody"]));
     assert_eq!(
         row(&shown, "account", "max_single_transfer_usdc"),
         (&json!("10.000000"), &json!("25.500000"))
@@ -42,7 +45,7 @@ async fn without_yes_the_rules_are_shown_before_and_after_and_stay() {
     assert_eq!(room.chain.lamports(&policy.keypair.pubkey()).await, held);
 
     // For people, the same as a table.
-    let output = room.command(&policy, &set(&["--max-single", "25.5"])).output().unwrap();
+    let output = room.command(&policy, &set(&["--max-single-transfer", "25.5"])).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.starts_with("nothing was done. With --yes: policy set\n"), "{text}");
@@ -52,7 +55,7 @@ async fn without_yes_the_rules_are_shown_before_and_after_and_stay() {
     let rule: Vec<String> = line("max_single").split_whitespace().map(str::to_string).collect();
     assert_eq!(rule, ["max_single_transfer_usdc", "10.000000", "25.500000"]);
     // Where nothing would change, nothing is missing.
-    let same = room.answers(&policy, &set(&["--max-single", "10"]), 0);
+    let same = room.answers(&policy, &set(&["--max-single-transfer", "10"]), 0);
     assert_eq!((&same["signature"], &same["done"]), (&Value::Null, &Value::Null));
 }
 
@@ -74,8 +77,8 @@ async fn no_change_is_made_without_yes() {
         words.extend(more.iter().map(|word| (*word).to_string()));
         words
     };
-    room.done(&policy, &strs(&with(of_agent("set-policy"), &["--max-single", "10"])));
-    room.done(&policy, &strs(&with(of_agent("set-policy"), &["--max-single", "20"])));
+    room.done(&policy, &strs(&with(of_agent("set-policy"), &["--max-single-transfer", "10"])));
+    room.done(&policy, &strs(&with(of_agent("set-policy"), &["--max-single-transfer", "20"])));
     room.done(&guardian, &["operator", "halt", "--operator", &operator]);
     room.done(&guardian, &strs(&of_agent("halt")));
     let next = Keypair::new().pubkey().to_string();

@@ -1,7 +1,7 @@
 //! Decisions about payments: one table for the tests of the rule, the program, the router and the running service.
 #![allow(dead_code, reason = "each of them reads what it can see")]
 
-use purser_policy::{Limit, PolicyOver, Rule, RuleValue, UsdcAmount, Violation};
+use purser_policy::{Limit, Policy, PolicyOver, Rule, RuleValue, UsdcAmount, Violation};
 
 /// Whom the allowlist names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +55,7 @@ pub struct Refusal {
     pub words: &'static str,
 }
 
-const OPEN: PolicyOver<Listed> = PolicyOver {
-    max_single_transfer: Limit::Unlimited,
-    max_daily_spend: Limit::Unlimited,
-    require_memo: false,
-    paused: false,
-    allowlist: Listed::Anyone,
-};
+const OPEN: PolicyOver<Listed> = Policy::OPEN.over(Listed::Anyone);
 
 const PAID: Row =
     Row { name: "", policy: OPEN, halted: false, spent: 0, amount: 1_000_000, memo: "", refusal: None };

@@ -1,4 +1,4 @@
-use purser_policy::{AllowedRecipients, Limit, Rule, RuleValue, SpendingPolicy};
+use purser_policy::{AllowedRecipients, Limit, Rule, RuleValue, SpendingPolicy, rule_fields};
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -14,49 +14,66 @@ pub fn has_no_limit(policy: &SpendingPolicy) -> bool {
     values.iter().all(|value| matches!(value, RuleValue::Flag(_)) || !value.is_set())
 }
 
-/// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH leaves
-/// it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PolicyUpdate {
-    /// Most of a single transfer; `null` for no limit.
-    #[serde(default, deserialize_with = "given_limit")]
-    #[schema(value_type = Option<UsdcNumber>)]
-    pub max_single_transfer: Option<Limit>,
-    /// Most that may leave in any 24 hours; `null` for no limit.
-    #[serde(default, deserialize_with = "given_limit")]
-    #[schema(value_type = Option<UsdcNumber>)]
-    pub max_daily_spend: Option<Limit>,
-    /// Who may be paid, and nobody else; `null` for anyone.
-    #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = Option<Vec<EntryOfAllowlist>>, max_items = 256)]
-    pub allowed_counterparties: Option<Counterparties>,
-    /// Whether a transfer needs a memo.
-    #[serde(default, deserialize_with = "present")]
-    #[schema(nullable = false)]
-    pub require_memo: Option<bool>,
-    /// Whether nothing may leave.
-    #[serde(default, deserialize_with = "present")]
-    #[schema(nullable = false)]
-    pub paused: Option<bool>,
-    /// Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT.
-    #[serde(default, deserialize_with = "given_limit")]
-    #[schema(value_type = Option<UsdcNumber>)]
-    pub max_30_day_spend: Option<Limit>,
-    /// The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it is, also in a
-    /// PUT.
-    #[serde(rename = "budget_id", default, deserialize_with = "present")]
-    #[schema(value_type = Option<BudgetId>)]
-    pub budget: Option<Option<BudgetId>>,
-    /// The version that is to be changed, and no other; as the header `If-Match`.
-    #[serde(default, deserialize_with = "present")]
-    #[schema(value_type = PolicyVersionNumber)]
-    pub expected_version: Option<u64>,
-    /// Why, for the list of versions.
-    #[serde(default, deserialize_with = "present")]
-    #[schema(nullable = false)]
-    pub reason: Option<PolicyReason>,
+macro_rules! policy_update {
+    (
+        limits { $($(#[$limit_doc:meta])* $limit:ident,)* }
+        flags { $($(#[$flag_doc:meta])* $flag:ident,)* }
+    ) => {
+        /// A policy, or a change of one. PUT takes a field that is left out as its default, unless `paused` is given alone; PATCH
+        /// leaves it as it is. `paused: true` holds at once, even where the rest has to wait or is refused.
+        #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, ToSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct PolicyUpdate {
+            $(
+                $(#[$limit_doc])*
+                /// `null` for no limit.
+                #[serde(default, deserialize_with = "given_limit")]
+                #[schema(value_type = Option<UsdcNumber>)]
+                pub $limit: Option<Limit>,
+            )*
+            /// Who may be paid, and nobody else; `null` for anyone.
+            #[serde(default, deserialize_with = "present")]
+            #[schema(value_type = Option<Vec<EntryOfAllowlist>>, max_items = 256)]
+            pub allowed_counterparties: Option<Counterparties>,
+            $(
+                $(#[$flag_doc])*
+                #[serde(default, deserialize_with = "present")]
+                #[schema(nullable = false)]
+                pub $flag: Option<bool>,
+            )*
+            /// Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT.
+            #[serde(default, deserialize_with = "given_limit")]
+            #[schema(value_type = Option<UsdcNumber>)]
+            pub max_30_day_spend: Option<Limit>,
+            /// The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it is, also
+            /// in a PUT.
+            #[serde(rename = "budget_id", default, deserialize_with = "present")]
+            #[schema(value_type = Option<BudgetId>)]
+            pub budget: Option<Option<BudgetId>>,
+            /// The version that is to be changed, and no other; as the header `If-Match`.
+            #[serde(default, deserialize_with = "present")]
+            #[schema(value_type = PolicyVersionNumber)]
+            pub expected_version: Option<u64>,
+            /// Why, for the list of versions.
+            #[serde(default, deserialize_with = "present")]
+            #[schema(nullable = false)]
+            pub reason: Option<PolicyReason>,
+        }
+
+        impl PolicyUpdate {
+            /// The policy after a PATCH, with what its allowlist means on the chain: omitted fields stay.
+            pub fn merge(&self, allowlist: Option<AllowedRecipients>, current: &SpendingPolicy) -> SpendingPolicy {
+                SpendingPolicy {
+                    $($limit: self.$limit.unwrap_or(current.$limit),)*
+                    $($flag: self.$flag.unwrap_or(current.$flag),)*
+                    allowlist: allowlist.unwrap_or_else(|| current.allowlist.clone()),
+                }
+            }
+        }
+    };
 }
+
+rule_fields!(policy_update);
 
 impl PolicyUpdate {
     /// Reads a request body. Invalid: malformed JSON, an unknown or repeated field, or a value of a wrong type or form.
@@ -66,20 +83,10 @@ impl PolicyUpdate {
 
     /// `Some(paused)` when `paused` is the only field: PUT and PATCH then change nothing else.
     pub fn only_paused(&self) -> Option<bool> {
-        match self {
-            Self {
-                max_single_transfer: None,
-                max_daily_spend: None,
-                allowed_counterparties: None,
-                require_memo: None,
-                max_30_day_spend: None,
-                budget: None,
-                paused,
-                expected_version: _,
-                reason: _,
-            } => *paused,
-            Self { .. } => None,
-        }
+        let of_the_request =
+            Self { paused: self.paused, expected_version: self.expected_version, ..Self::default() };
+        let alone = Self { reason: self.reason.clone(), ..of_the_request };
+        self.paused.filter(|_| *self == alone)
     }
 
     /// Whether it pauses. That part is carried out first, at any version, and needs no record; the rest of the change does.
@@ -100,17 +107,6 @@ impl PolicyUpdate {
             None => self.merge(allowlist, &SpendingPolicy::default()),
         }
     }
-
-    /// The policy after a PATCH, with what its allowlist means on the chain: omitted fields stay.
-    pub fn merge(&self, allowlist: Option<AllowedRecipients>, current: &SpendingPolicy) -> SpendingPolicy {
-        SpendingPolicy {
-            max_single_transfer: self.max_single_transfer.unwrap_or(current.max_single_transfer),
-            max_daily_spend: self.max_daily_spend.unwrap_or(current.max_daily_spend),
-            allowlist: allowlist.unwrap_or_else(|| current.allowlist.clone()),
-            require_memo: self.require_memo.unwrap_or(current.require_memo),
-            paused: self.paused.unwrap_or(current.paused),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -128,7 +124,7 @@ mod tests {
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(9)),
             allowlist: AllowedRecipients::only(vec![], vec![]),
             require_memo: true,
-            paused: false,
+            ..SpendingPolicy::default()
         }
     }
 

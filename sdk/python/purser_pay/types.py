@@ -96,9 +96,9 @@ class AccountParts:
     max_30_day_spend: Decimal | None = None
     """USDC as an exact JSON number, with at most six fractional digits."""
     max_daily_spend: Decimal | None = None
-    """Most that may leave in any 24 hours; `null` for no limit."""
+    """Most that may leave in any 24 hours. `null` for no limit."""
     max_single_transfer: Decimal | None = None
-    """Most of a single transfer; `null` for no limit."""
+    """Most of a single transfer. `null` for no limit."""
     paused: bool | None = None
     """Whether nothing may leave."""
     require_memo: bool | None = None
@@ -125,9 +125,9 @@ class AccountPolicy:
     is part of a version.
     """
     max_daily_spend: Decimal | None
-    """Most that may leave in any 24 hours; `null` for no limit."""
+    """Most that may leave in any 24 hours. `null` for no limit."""
     max_single_transfer: Decimal | None
-    """Most of a single transfer; `null` for no limit."""
+    """Most of a single transfer. `null` for no limit."""
     paused: bool
     """Whether nothing may leave."""
     pending: PendingPolicy | None
@@ -513,9 +513,9 @@ class PendingPolicy:
     effective_at: datetime
     """When it can take effect."""
     max_daily_spend: Decimal | None
-    """Most that may leave in any 24 hours; `null` for no limit."""
+    """Most that may leave in any 24 hours. `null` for no limit."""
     max_single_transfer: Decimal | None
-    """Most of a single transfer; `null` for no limit."""
+    """Most of a single transfer. `null` for no limit."""
     paused: bool
     """Whether nothing may leave."""
     require_memo: bool
@@ -532,9 +532,9 @@ class Policy:
     counterparty_kinds: list[str] | None
     """What each entry is, in the order of the entries."""
     max_daily_spend: Decimal | None
-    """Most that may leave in any 24 hours; `null` for no limit."""
+    """Most that may leave in any 24 hours. `null` for no limit."""
     max_single_transfer: Decimal | None
-    """Most of a single transfer; `null` for no limit."""
+    """Most of a single transfer. `null` for no limit."""
     paused: bool
     """Whether nothing may leave."""
     require_memo: bool

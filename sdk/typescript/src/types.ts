@@ -82,9 +82,9 @@ export interface AccountParts {
   halted?: boolean;
   /** USDC as an exact JSON number, with at most six fractional digits. */
   max_30_day_spend?: UsdcLimit | null;
-  /** Most that may leave in any 24 hours; `null` for no limit. */
+  /** Most that may leave in any 24 hours. `null` for no limit. */
   max_daily_spend?: UsdcLimit | null;
-  /** Most of a single transfer; `null` for no limit. */
+  /** Most of a single transfer. `null` for no limit. */
   max_single_transfer?: UsdcLimit | null;
   /** Whether nothing may leave. */
   paused?: boolean;
@@ -112,9 +112,9 @@ export interface AccountPolicy {
    * part of a version.
    */
   max_30_day_spend: UsdcLimit | null;
-  /** Most that may leave in any 24 hours; `null` for no limit. */
+  /** Most that may leave in any 24 hours. `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
-  /** Most of a single transfer; `null` for no limit. */
+  /** Most of a single transfer. `null` for no limit. */
   max_single_transfer: UsdcLimit | null;
   /** Whether nothing may leave. */
   paused: boolean;
@@ -886,9 +886,9 @@ export interface PendingPolicy {
   counterparty_kinds: CounterpartyKindOrOther[] | null;
   /** When it can take effect. */
   effective_at: Timestamp;
-  /** Most that may leave in any 24 hours; `null` for no limit. */
+  /** Most that may leave in any 24 hours. `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
-  /** Most of a single transfer; `null` for no limit. */
+  /** Most of a single transfer. `null` for no limit. */
   max_single_transfer: UsdcLimit | null;
   /** Whether nothing may leave. */
   paused: boolean;
@@ -905,9 +905,9 @@ export interface Policy {
   allowed_counterparties: CounterpartyText[] | null;
   /** What each entry is, in the order of the entries. */
   counterparty_kinds: CounterpartyKindOrOther[] | null;
-  /** Most that may leave in any 24 hours; `null` for no limit. */
+  /** Most that may leave in any 24 hours. `null` for no limit. */
   max_daily_spend: UsdcLimit | null;
-  /** Most of a single transfer; `null` for no limit. */
+  /** Most of a single transfer. `null` for no limit. */
   max_single_transfer: UsdcLimit | null;
   /** Whether nothing may leave. */
   paused: boolean;

@@ -1,45 +1,41 @@
 use anchor_lang::prelude::*;
 use purser_policy::{rule_fields, Limit, Policy, PolicyOver};
 
-/// The value of a field in a policy, and of a policy's in [`Rules`].
-macro_rules! value {
-    (of limit $value:expr) => {
-        Limit::of_micros($value)
-    };
-    (from limit $value:expr) => {
-        $value.micros()
-    };
-    ($way:ident flag $value:expr) => {
-        $value
-    };
-}
-
 macro_rules! rules {
-    ($($(#[$doc:meta])* $field:ident: [$($type:tt)*] $kind:ident,)*) => {
+    (
+        limits { $($(#[$limit_doc:meta])* $limit:ident,)* }
+        flags { $($(#[$flag_doc:meta])* $flag:ident,)* }
+    ) => {
         /// The rules of a policy beside its allowlist, as arguments and events hold them. Amounts in micro-USDC; `None` is no limit.
         #[derive(AnchorSerialize, AnchorDeserialize, Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Rules {
-            $(pub $field: $($type)*,)*
+            $(pub $limit: Option<u64>,)*
+            $(pub $flag: bool,)*
         }
 
         impl Rules {
             /// No limits, no memo needed, not paused.
-            pub const OPEN: Self = Self { $($field: value!(from $kind Policy::OPEN.$field),)* };
+            pub const OPEN: Self =
+                Self { $($limit: Policy::OPEN.$limit.micros(),)* $($flag: Policy::OPEN.$flag,)* };
 
             /// The policy of these rules and an allowlist.
             #[inline(always)]
             pub const fn over<A>(&self, allowlist: A) -> PolicyOver<A> {
-                PolicyOver { $($field: value!(of $kind self.$field),)* allowlist }
+                PolicyOver {
+                    $($limit: Limit::of_micros(self.$limit),)*
+                    $($flag: self.$flag,)*
+                    allowlist,
+                }
             }
         }
 
         impl<A> From<&PolicyOver<A>> for Rules {
             fn from(policy: &PolicyOver<A>) -> Self {
-                Self { $($field: value!(from $kind policy.$field),)* }
+                Self { $($limit: policy.$limit.micros(),)* $($flag: policy.$flag,)* }
             }
         }
     };
 }
 
 // The IDL knows no generic types.
-rule_fields!(rules, [Option<u64>]);
+rule_fields!(rules);

@@ -144,8 +144,8 @@ pub fn rules(allowlist: OwnedAllowlist) -> OnChainPolicy {
         max_single_transfer: Limit::AtMost(UsdcAmount::from_micros(5 * USDC)),
         max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(1_000 * USDC)),
         require_memo: true,
-        paused: false,
         allowlist,
+        ..OnChainPolicy::default()
     }
 }
 

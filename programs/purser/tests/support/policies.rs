@@ -11,10 +11,7 @@ use super::{Call, Place, Random, Who, World, PAYEE_OWNER};
 const PART: usize = 25;
 
 pub fn open_policy() -> PolicyArgs {
-    PolicyArgs {
-        rules: Rules { max_single_transfer: None, max_daily_spend: None, require_memo: false, paused: false },
-        allowlist: AllowlistArg::Anyone,
-    }
+    PolicyArgs { rules: Rules::OPEN, allowlist: AllowlistArg::Anyone }
 }
 
 /// Only these wallets and token accounts.

@@ -1,6 +1,6 @@
 //! A policy as it is answered, announced and stored.
 
-use purser_policy::{AllowedRecipients, Limit, SpendingPolicy, Warning};
+use purser_policy::{AllowedRecipients, Limit, SpendingPolicy, Warning, rule_fields};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,26 +18,75 @@ written! {
     PolicyFields = "Policy": changed::<WrittenPolicy>(|_| {}), like WrittenPolicy;
 }
 
-/// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
-/// numbers, written from integers.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-struct WrittenPolicy {
-    /// Most of a single transfer; `null` for no limit.
-    #[schema(required)]
-    max_single_transfer: Option<UsdcLimit>,
-    /// Most that may leave in any 24 hours; `null` for no limit.
-    #[schema(required)]
-    max_daily_spend: Option<UsdcLimit>,
-    /// Who may be paid, by address: wallets, then token accounts; `null` for anyone.
-    #[schema(value_type = Option<Vec<CounterpartyText>>, required, max_items = 256)]
-    allowed_counterparties: Option<Vec<String>>,
-    /// What each entry is, in the order of the entries.
-    #[schema(required, max_items = 256)]
-    counterparty_kinds: Option<Vec<CounterpartyKind>>,
-    /// Whether a transfer needs a memo.
-    require_memo: bool,
-    /// Whether nothing may leave.
-    paused: bool,
+macro_rules! written_policy {
+    (
+        limits { $($(#[$limit_doc:meta])* $limit:ident,)* }
+        flags { $($(#[$flag_doc:meta])* $flag:ident,)* }
+    ) => {
+        /// The five policy fields as they are answered and announced, with what each entry of the allowlist is. Limits are JSON
+        /// numbers, written from integers.
+        #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+        struct WrittenPolicy {
+            $(
+                $(#[$limit_doc])*
+                /// `null` for no limit.
+                #[schema(required)]
+                $limit: Option<UsdcLimit>,
+            )*
+            /// Who may be paid, by address: wallets, then token accounts; `null` for anyone.
+            #[schema(value_type = Option<Vec<CounterpartyText>>, required, max_items = 256)]
+            allowed_counterparties: Option<Vec<String>>,
+            /// What each entry is, in the order of the entries.
+            #[schema(required, max_items = 256)]
+            counterparty_kinds: Option<Vec<CounterpartyKind>>,
+            $($(#[$flag_doc])* $flag: bool,)*
+        }
+
+        impl TryFrom<WrittenPolicy> for PolicyFields {
+            type Error = NoPolicy;
+
+            fn try_from(written: WrittenPolicy) -> Result<Self, NoPolicy> {
+                let allowlist = match written.allowed_counterparties.zip(written.counterparty_kinds) {
+                    None => AllowedRecipients::Anyone,
+                    Some((texts, kinds)) => allowlist_of(&texts, kinds).ok_or(NoPolicy)?,
+                };
+                let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
+                Ok(Self(SpendingPolicy {
+                    $($limit: limit(written.$limit),)*
+                    $($flag: written.$flag,)*
+                    allowlist,
+                }))
+            }
+        }
+
+        impl From<PolicyFields> for WrittenPolicy {
+            fn from(PolicyFields(policy): PolicyFields) -> Self {
+                let limit = |limit| match limit {
+                    Limit::Unlimited => None,
+                    Limit::AtMost(amount) => Some(UsdcLimit(amount)),
+                };
+                let (allowed_counterparties, counterparty_kinds) = written_allowlist(&policy.allowlist).unzip();
+                Self {
+                    $($limit: limit(policy.$limit),)*
+                    allowed_counterparties,
+                    counterparty_kinds,
+                    $($flag: policy.$flag,)*
+                }
+            }
+        }
+    };
+}
+
+rule_fields!(written_policy);
+
+fn allowlist_of(texts: &[String], kinds: Vec<CounterpartyKind>) -> Option<AllowedRecipients> {
+    let entry = |(text, kind): (&String, CounterpartyKind)| Some((kind, text.parse().ok()?));
+    texts.iter().zip(kinds).map(entry).collect::<Option<Vec<_>>>().map(of_entries)
+}
+
+fn written_allowlist(allowlist: &AllowedRecipients) -> Option<(Vec<String>, Vec<CounterpartyKind>)> {
+    let entries = entries(allowlist)?.into_iter();
+    Some(entries.map(|(kind, address)| (address.to_string(), kind)).unzip())
 }
 
 /// A version of a policy, and what set it.
@@ -81,56 +130,10 @@ impl WarningBody {
     }
 }
 
-impl TryFrom<WrittenPolicy> for PolicyFields {
-    type Error = NoPolicy;
-
-    fn try_from(written: WrittenPolicy) -> Result<Self, NoPolicy> {
-        let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
-        Ok(Self(SpendingPolicy {
-            max_single_transfer: limit(written.max_single_transfer),
-            max_daily_spend: limit(written.max_daily_spend),
-            allowlist: match written.allowed_counterparties.zip(written.counterparty_kinds) {
-                None => AllowedRecipients::Anyone,
-                Some((texts, kinds)) => {
-                    let entry = |(text, kind): (&String, CounterpartyKind)| Some((kind, text.parse().ok()?));
-                    let entries = texts.iter().zip(kinds).map(entry).collect::<Option<Vec<_>>>();
-                    of_entries(entries.ok_or(NoPolicy)?)
-                }
-            },
-            require_memo: written.require_memo,
-            paused: written.paused,
-        }))
-    }
-}
-
 /// The allowlist is not one that was written here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("its allowlist names no addresses")]
 struct NoPolicy;
-
-impl From<PolicyFields> for WrittenPolicy {
-    fn from(PolicyFields(policy): PolicyFields) -> Self {
-        let limit = |limit| match limit {
-            Limit::Unlimited => None,
-            Limit::AtMost(amount) => Some(UsdcLimit(amount)),
-        };
-        let entries = entries(&policy.allowlist).map(|entries| {
-            entries
-                .into_iter()
-                .map(|(kind, address)| (address.to_string(), kind))
-                .unzip::<_, _, Vec<_>, Vec<_>>()
-        });
-        let (allowed_counterparties, counterparty_kinds) = entries.unzip();
-        Self {
-            max_single_transfer: limit(policy.max_single_transfer),
-            max_daily_spend: limit(policy.max_daily_spend),
-            allowed_counterparties,
-            counterparty_kinds,
-            require_memo: policy.require_memo,
-            paused: policy.paused,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -145,7 +148,7 @@ mod tests {
             max_daily_spend: Limit::AtMost(UsdcAmount::from_micros(9)),
             allowlist: AllowedRecipients::only(vec![high, low], vec![low]),
             require_memo: true,
-            paused: false,
+            ..SpendingPolicy::default()
         };
         let answered = serde_json::to_value(PolicyFields(policy.clone())).expect("JSON");
         let [low, high] = [low, high].map(|bytes| crate::Address::from_bytes(bytes).to_string());

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use purser_policy::Rule;
 use serde_json::{Value, json};
 
-use super::{Answer, Relayer};
+use super::{Answer, Relayer, policy_with};
 use purser_chain::scripted::wallet_at;
 
 /// A relayer with one account, and the path of its policy.
@@ -22,8 +22,7 @@ fn fields(policy: &Value) -> Value {
 }
 
 fn defaults() -> Value {
-    json!({ "max_single_transfer": null, "max_daily_spend": null, "allowed_counterparties": null,
-        "require_memo": false, "paused": false })
+    fields(&policy_with(json!({})))
 }
 
 impl Answer {

@@ -1,7 +1,7 @@
 //! Bodies that a hostile client may send instead of a request.
 
 /// Bodies that are invalid on every route.
-pub fn hostile_bodies() -> Vec<(&'static str, Vec<u8>)> {
+pub(super) fn hostile_bodies() -> Vec<(&'static str, Vec<u8>)> {
     let deep =
         |open: &str, close: &str, depth: usize| format!("{}{}", open.repeat(depth), close.repeat(depth));
     let in_every_field = |value: &str| {
