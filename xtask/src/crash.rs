@@ -23,7 +23,7 @@ pub struct Args {
     #[arg(long, default_value_t = 2)]
     jobs: u64,
     /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
-    /// skew, height, deaf, fork, copy, people, reuse. After `none`, only what is named
+    /// skew, height, deaf, fork, copy, people, reuse, away. After `none`, only what is named
     #[arg(long)]
     hazards: Option<String>,
     /// Print {"runs","duplicates","lost","mismatches"} on stdout, and everything else on stderr

@@ -21,7 +21,7 @@ async fn rules_that_are_not_named_stay_as_they_are() {
     let set = |wallet: &Wallet, more: &[&str]| {
         room.done(wallet, &[&["account", "set-policy", "--account", &agent], more].concat())
     };
-    let shown = set(&policy, &["--max-single", "12.5", "--require-memo", "true", "--allow-nobody"]);
+    let shown = set(&policy, &["--max-single-transfer", "12.5", "--require-memo", "true", "--allow-nobody"]);
     assert_eq!(
         (&shown["max_single_transfer_usdc"], &shown["require_memo"]),
         (&json!("12.500000"), &json!(true))
@@ -53,7 +53,7 @@ async fn rules_that_are_not_named_stay_as_they_are() {
     std::fs::write(&file, format!("{}\n{}", recipients.join("\n"), Keypair::new().pubkey())).unwrap();
     let too_long = [&["account", "set-policy", "--account", &agent], &long[..]].concat();
     assert!(room.refused(&policy, &too_long).contains("at most 256 entries, and these are 257"));
-    let shown = set(&policy, &["--allow-anyone", "--require-memo", "false", "--max-daily", "none"]);
+    let shown = set(&policy, &["--allow-anyone", "--require-memo", "false", "--max-daily-spend", "none"]);
     assert_eq!((&shown["allowed_counterparties"], &shown["require_memo"]), (&json!("anyone"), &json!(false)));
     assert_eq!(shown["max_daily_spend_usdc"], Value::Null);
 }
@@ -196,11 +196,11 @@ async fn rules_that_never_apply_are_warned_of_in_the_words_of_the_service() {
     let operator = room.creates_operator(&admin, &policy, &[]);
     let agent = room.creates_agent(&operator, &policy, 0).await.to_string();
     let set = ["account", "set-policy", "--account", &agent];
-    let above = [&set[..], &["--max-single", "20", "--max-daily", "10"]].concat();
+    let above = [&set[..], &["--max-single-transfer", "20", "--max-daily-spend", "10"]].concat();
     let sentence = json!(["The limit for a single transfer is above the daily limit, so it never applies."]);
     assert_eq!(room.shown(&policy, &above)["warnings"], sentence);
     assert_eq!(room.done(&policy, &above)["warnings"], sentence);
-    let itself = [&set[..], &["--max-daily", "30", "--allow-wallet", &agent]].concat();
+    let itself = [&set[..], &["--max-daily-spend", "30", "--allow-wallet", &agent]].concat();
     let warned = room.done(&policy, &itself)["warnings"].to_string();
     assert!(warned.contains("only this account itself or closed accounts"), "{warned}");
     let fine = [&set[..], &["--allow-anyone"]].concat();

@@ -121,7 +121,7 @@ fn words_that_make_no_sense_are_refused_before_anything_is_asked() {
             &["account", "withdraw", "--to", agent[1], "--amount", "1e3"],
             "neither a decimal like 12.5 nor \"all\"",
         ),
-        (&["account", "set-policy", "--max-daily", "-1"], "unexpected argument"),
+        (&["account", "set-policy", "--max-daily-spend", "-1"], "unexpected argument"),
     ];
     for (words, expected) in cases {
         let output = run(&[words, &agent[..]].concat());

@@ -21,6 +21,7 @@ const DAY: i64 = 86_400;
 const FORK: u64 = 10;
 const REUSE: u64 = 12;
 const PEOPLE: u64 = 14;
+const AWAY: u64 = 15;
 /// How many of an account's payments a person is asked about; ten may wait at once.
 pub(super) const ASKS_MAX: usize = 7;
 
@@ -51,6 +52,8 @@ pub struct Hazards {
     /// People are asked about payments above the limit.
     pub people: bool,
     pub next_day: Option<NextDay>,
+    /// The clocks of chain and hosts move on by 70 minutes as the relayers die at dusk: longer than a request is good for.
+    pub are_away: bool,
 }
 
 /// Another operator makes accounts from what the round's accounts were made from.
@@ -115,7 +118,7 @@ impl Hazards {
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
         let [mut skew, mut height, mut deaf] = [stream(7), stream(8), stream(9)];
         let [mut fork, mut copy, mut reuse] = [stream(FORK), stream(11), stream(REUSE)];
-        let mut people = stream(PEOPLE);
+        let (mut people, mut away) = (stream(PEOPLE), stream(AWAY));
         let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
         let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
@@ -135,7 +138,8 @@ impl Hazards {
         let fills_up = disk.chance(weights.disk) && !has_room && next_day.is_none();
         let full_disk = if fills_up { spells(&mut disk) } else { Vec::new() };
         let rotations = rotation.chance(weights.rotation).then(|| rotations(&mut rotation));
-        let dies_at_dusk = restores.iter().any(Option::is_some) || nodes.chance(60);
+        let are_away = away.chance(weights.away);
+        let dies_at_dusk = are_away || restores.iter().any(Option::is_some) || nodes.chance(60);
         let mut hazards = Hazards {
             two_nodes,
             clock,
@@ -152,6 +156,7 @@ impl Hazards {
             copy: copy.chance(weights.copy).then(|| copying(&mut copy)),
             people: people.chance(weights.people),
             next_day,
+            are_away,
         };
         if !two_nodes {
             hazards.clock.iter_mut().for_each(|(lying, _)| lying.node = 0);
@@ -162,7 +167,11 @@ impl Hazards {
 
     /// Whether every client asks once more while the nodes still lie, or after a database was put back.
     pub(super) fn has_dusk(&self) -> bool {
-        self.clock.is_some() || self.history.is_some() || self.height.is_some() || self.forgets()
+        self.clock.is_some()
+            || self.history.is_some()
+            || self.height.is_some()
+            || self.forgets()
+            || self.are_away
     }
 
     /// Whether a database may know less than before.
@@ -199,6 +208,7 @@ impl Hazards {
             let lost = if copy.accounts_are_lost { ", accounts lost" } else { "" };
             format!("copied ids{lost}")
         }));
+        names.extend(self.are_away.then(|| "away for 70 minutes".to_owned()));
         names.extend(self.people.then(|| "people are asked".to_owned()));
         names.extend(self.next_day.map(|day| {
             let when = if day.frees_keys() { "after" } else { "within" };

@@ -30,6 +30,8 @@ pub struct Weights {
     pub people: u64,
     /// The clocks move on by about a day, and keys are used again.
     pub reuse: u64,
+    /// All relayers are away for 70 minutes, amid payments in flight.
+    pub away: u64,
 }
 
 impl Weights {
@@ -50,11 +52,12 @@ impl Weights {
             copy: percent,
             people: percent,
             reuse: percent,
+            away: percent,
         }
     }
 
     /// Each weight by the name that the command line knows.
-    fn named(&mut self) -> [(&'static str, &mut u64); 12] {
+    fn named(&mut self) -> [(&'static str, &mut u64); 13] {
         [
             ("clock", &mut self.clock),
             ("history", &mut self.history),
@@ -68,6 +71,7 @@ impl Weights {
             ("copy", &mut self.copy),
             ("people", &mut self.people),
             ("reuse", &mut self.reuse),
+            ("away", &mut self.away),
         ]
     }
 }
@@ -87,6 +91,7 @@ impl Default for Weights {
             copy: 15,
             people: 35,
             reuse: 15,
+            away: 10,
         }
     }
 }

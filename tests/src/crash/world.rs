@@ -43,6 +43,8 @@ const DUSK: Duration = Duration::from_secs(8);
 /// How long a round may take in all, and the payments after it; by ticks.
 const ROUND: Duration = Duration::from_secs(90);
 const LAST_RUNS: Duration = Duration::from_secs(60);
+/// Ten minutes longer than a request is good for.
+const AWAY_SECONDS: i64 = 70 * 60;
 /// How long a day after waits for its relayers to come up, so that the clocks move while they run.
 const UP_WITHIN: Duration = Duration::from_secs(5);
 
@@ -269,6 +271,10 @@ impl World {
             let nightfall = Instant::now() + DUSK;
             if plan.hazards.dies_at_dusk {
                 relayers_phase.send_replace(Phase::Dusk);
+                if plan.hazards.are_away {
+                    self.lets_pass(AWAY_SECONDS).await;
+                    self.sets_clocks(relayers, &plan.hazards.skews);
+                }
                 waits_until(nightfall, || relayers.iter().all(|relayer| relayer.has_risen())).await;
             }
             // Clients that are not done with the storm still ask at dusk.

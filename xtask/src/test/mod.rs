@@ -29,9 +29,8 @@ use output::Output;
 use timings::Timings;
 
 const BLACK_BOX: &str = "tests/it/main.rs";
-/// Their tests mostly wait: for slots, finality and the start of processes, or for what expires.
-const WAITING: [&str; 2] = [BLACK_BOX, "relayer/api/src/lib.rs"];
-const WAITING_TESTS_AT_ONCE: &str = "5";
+/// Three for each of two cores, as most tests wait: for slots, finality and the start of processes, or for what expires.
+const TESTS_AT_ONCE: &str = "6";
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -240,9 +239,7 @@ impl TestSetup<'_> {
         let mut runs = command(&program.path);
         // Its own test runner measures each test only if it may do what is not stable yet.
         runs.args(["-Zunstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
-        if WAITING.iter().any(|waiting| program.source.ends_with(waiting)) {
-            runs.args(["--test-threads", WAITING_TESTS_AT_ONCE]);
-        }
+        runs.args(["--test-threads", TESTS_AT_ONCE]);
         if program.source.ends_with(BLACK_BOX) {
             runs.args(self.tier.choice());
         }
