@@ -147,19 +147,20 @@ impl Memory {
     pub fn record_mismatch(&self, account: AccountId, micros: i64, cycle: u32) -> u32 {
         let mut state = self.state();
         let anew = UnexplainedDifference { micros, cycles: 1, last_cycle: cycle };
-        let record_mismatch = match state.differences.remove(&account) {
+        let mismatch = match state.differences.remove(&account) {
             Some(known) if known.micros == micros && known.last_cycle == cycle => known,
             Some(known) if known.micros == micros => {
                 UnexplainedDifference { cycles: known.cycles.saturating_add(1), ..anew }
             }
             Some(_) | None => anew,
         };
-        let cycles = record_mismatch.cycles;
-        state.differences.insert(account, record_mismatch);
+        let cycles = mismatch.cycles;
+        state.differences.insert(account, mismatch);
         cycles
     }
 
-    pub fn solved(&self, account: AccountId) {
+    /// The account's records and its balance agree, or their difference was explained.
+    pub fn forget_mismatch(&self, account: AccountId) {
         self.state().differences.remove(&account);
     }
 
@@ -186,7 +187,7 @@ mod tests {
     use purser_model::{Network, OperatorName, Timestamp};
 
     #[test]
-    fn account_that_is_looked_at_often_is_a_puzzle_once_a_cycle() {
+    fn mismatch_counts_once_a_cycle_however_often_the_account_is_read() {
         let memory = Memory::default();
         let account = AccountId::from_bytes([1; 16]);
         let looks = [(5, 1), (5, 1), (5, 2), (5, 2), (6, 2), (6, 3)];
@@ -194,7 +195,7 @@ mod tests {
             looks.map(|(micros, cycle)| memory.record_mismatch(account, micros, cycle)),
             [1, 1, 2, 2, 1, 2]
         );
-        memory.solved(account);
+        memory.forget_mismatch(account);
         assert_eq!(memory.record_mismatch(account, 6, 4), 1);
     }
 

@@ -102,13 +102,13 @@ impl Indexer {
     async fn look_into(&self, sight: Sight) -> Result<i64, IndexError> {
         let whose = WalkOwner::Account(sight.account);
         if self.difference(sight).await? == 0 {
-            self.memory.solved(sight.account);
+            self.memory.forget_mismatch(sight.account);
             return Ok(0);
         }
         let walked = self.walk(sight.token_account, whose).await?;
         let difference = self.difference(sight).await?;
         if difference == 0 {
-            self.memory.solved(sight.account);
+            self.memory.forget_mismatch(sight.account);
             return Ok(0);
         }
         if walked == Walked::PartOfTheWay {
@@ -128,7 +128,7 @@ impl Indexer {
                 "no transaction explains an account's balance");
             self.parts.index.mark_unexplained((sight.operator, sight.account), difference).await?;
         }
-        self.memory.solved(sight.account);
+        self.memory.forget_mismatch(sight.account);
         Ok(0)
     }
 

@@ -32,12 +32,12 @@ impl Keys {
 }
 
 /// The owner of the chain: an operator, at one service.
-pub(super) struct Whose {
+pub(super) struct FileOwner {
     operator: Option<Pubkey>,
     id_and_network: Option<(String, String)>,
 }
 
-impl Whose {
+impl FileOwner {
     pub fn new(operator: Option<Pubkey>) -> Self {
         Self { operator, id_and_network: None }
     }
@@ -103,7 +103,7 @@ struct Document {
 }
 
 /// Reads a line. If keys and owner were not given, the first good line sets them.
-pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
+pub(super) fn read(bytes: &[u8], keys: &mut Keys, owner: &mut FileOwner) -> Read {
     let spoiled = |value: &Value, why| {
         let claimed = &value["denial"];
         Read::Spoiled(Claims {
@@ -143,7 +143,7 @@ pub(super) fn read(bytes: &[u8], keys: &mut Keys, whose: &mut Whose) -> Read {
     if document.version != VERSION {
         return Read::Newer;
     }
-    if !whose.adopt(&document) {
+    if !owner.adopt(&document) {
         return Read::Spoiled(Claims {
             number: None,
             transfer: transfer(&document.transfer_id),

@@ -20,7 +20,7 @@ pub use self::report::{DenialsReport, denials_text};
 
 use self::decide::{Past, Refusal};
 use self::judge::{Good, Spoiled, judge};
-use self::line::{Keys, Read, Whose};
+use self::line::{FileOwner, Keys, Read};
 use crate::AuditError;
 use crate::archive::Archive;
 use crate::audit::{Keep, replayed};
@@ -71,7 +71,7 @@ struct Contents {
     good: Vec<Good>,
     spoiled: Vec<Spoiled>,
     keys: Keys,
-    whose: Whose,
+    owner: FileOwner,
 }
 
 /// Reads the file, asks nodes for the past if there are any, and reports.
@@ -80,12 +80,12 @@ pub async fn audit_denials(
     tell: &(dyn Fn(String) + Sync),
 ) -> Result<DenialsReport, AuditError> {
     let DenialsInputs { file, keys, operator, nodes, archive, program } = inputs;
-    let contents = read(file, Keys::new(keys), Whose::new(operator))?;
+    let contents = read(file, Keys::new(keys), FileOwner::new(operator))?;
     if nodes.is_empty() {
         let findings = judge(&contents.good, &contents.spoiled, &[]);
         return Ok(report::build(&contents, findings, None));
     }
-    let operator = contents.whose.operator().ok_or_else(|| {
+    let operator = contents.owner.operator().ok_or_else(|| {
         let none = "no line of the file names an operator: name it with --operator";
         AuditError::Refused(none.into())
     })?;
@@ -125,7 +125,7 @@ struct RefusalLine {
     denial: Refusal,
 }
 
-fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, AuditError> {
+fn read(file: &dyn Lines, mut keys: Keys, mut owner: FileOwner) -> Result<Contents, AuditError> {
     let failed = |cause| AuditError::File { path: file.path(), cause };
     let mut reader = opened(file).map_err(failed)?;
     let (mut lines, mut good, mut spoiled) = (0, Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, 
     while next_line(&mut reader, &mut bytes).map_err(failed)? {
         lines += 1;
         empty = if bytes.is_empty() { empty + 1 } else { 0 };
-        match line::read(&bytes, &mut keys, &mut whose) {
+        match line::read(&bytes, &mut keys, &mut owner) {
             Read::Good(signed) => good.push(Good { line: lines, signed }),
             Read::Spoiled(claims) => spoiled.push(Spoiled { line: lines, claims }),
             Read::Newer => {
@@ -145,7 +145,7 @@ fn read(file: &dyn Lines, mut keys: Keys, mut whose: Whose) -> Result<Contents, 
     }
     spoiled.truncate(spoiled.len().saturating_sub(empty));
     lines -= empty as u64;
-    Ok(Contents { lines, good, spoiled, keys, whose })
+    Ok(Contents { lines, good, spoiled, keys, owner })
 }
 
 /// A file without the mark that some editors put before its first line.

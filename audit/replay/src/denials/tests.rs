@@ -199,8 +199,8 @@ async fn a_cut_beginning_is_missing_and_a_cut_end_cannot_be_seen_without_a_node(
         hash,
     };
     let good = |lines: &[String]| {
-        let (mut keys, mut whose) = (Keys::new(vec![key.pubkey()]), Whose::new(None));
-        let read = |(at, line): (usize, &String)| match line::read(line.as_bytes(), &mut keys, &mut whose) {
+        let (mut keys, mut owner) = (Keys::new(vec![key.pubkey()]), FileOwner::new(None));
+        let read = |(at, line): (usize, &String)| match line::read(line.as_bytes(), &mut keys, &mut owner) {
             Read::Good(signed) => Good { line: at as u64 + 1, signed },
             Read::Spoiled(_) | Read::Newer => panic!("{line}"),
         };

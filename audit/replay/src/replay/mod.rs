@@ -39,7 +39,7 @@ use step::Step;
 
 pub use outcome::{
     BudgetTerms, Halt, KeyRole, Life, Loosening, Mismatch, MomentKind, Movement, Outcome, Payment, Place,
-    Span, Term, Told, date, usdc,
+    Span, Term, TimelineEntry, date, usdc,
 };
 pub(crate) use timeline::bound;
 
@@ -383,8 +383,8 @@ impl Replay {
         for (kind, account, text) in &found.told {
             if self.is_audited(*account) {
                 let (kind, account, text) = (*kind, *account, text.clone());
-                let told = Told { kind, place: place.clone(), account, text };
-                self.outcome.timeline.push(told);
+                let entry = TimelineEntry { kind, place: place.clone(), account, text };
+                self.outcome.timeline.push(entry);
             }
         }
         let is_gone = |agent: &&Pubkey| !self.world.agents.contains_key(*agent);

@@ -202,7 +202,7 @@ pub enum MomentKind {
 
 /// Something that was in force from a moment on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct TimelineEntry {
     pub kind: MomentKind,
     pub place: Place,
     /// `None`: the operator.
@@ -308,7 +308,7 @@ pub struct Outcome {
     /// How often a budget was raised.
     pub budgets_raised: u64,
     /// Keys, delays, halts and policies, in the order of the chain.
-    pub timeline: Vec<Told>,
+    pub timeline: Vec<TimelineEntry>,
     /// Each key of the operator, and what it was for.
     pub roles: Vec<Span<(KeyRole, Pubkey)>>,
     /// How many seconds loosened policies had to wait.

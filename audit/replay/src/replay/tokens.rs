@@ -7,7 +7,7 @@ use purser_policy::UsdcAmount;
 
 use super::found::Move;
 use super::step::Step;
-use super::{MomentKind, Place, Replay, Told};
+use super::{MomentKind, Place, Replay, TimelineEntry};
 use crate::check::Check;
 
 /// What an instruction of the token program does, as far as it matters here.
@@ -108,7 +108,7 @@ impl Replay {
                     (purse.agent, format!("An instruction {what} the account's money: {to}."));
                 let (kind, place, account) = (MomentKind::RightGiven, place.clone(), Some(agent));
                 self.mismatch(Check::Recipients, account, Some(&place), text.clone());
-                self.outcome.timeline.push(Told { kind, place, account, text });
+                self.outcome.timeline.push(TimelineEntry { kind, place, account, text });
             }
         }
         for (agent, recipient) in recipients {

@@ -21,7 +21,7 @@ use super::{
 use crate::check::Check;
 use crate::history::Held;
 use crate::program::Program;
-use crate::replay::{Life, Loosening, Movement, Outcome, Place, Told, date, usdc};
+use crate::replay::{Life, Loosening, Movement, Outcome, Place, TimelineEntry, date, usdc};
 use crate::scope::Scope;
 
 /// The input of a report.
@@ -176,9 +176,9 @@ fn loosening_report(loosening: &Loosening, links: &Links) -> LooseningReport {
     }
 }
 
-fn moment(told: &Told, links: &Links) -> Moment {
-    let account = told.account.map(|account| account.to_string());
-    Moment { kind: told.kind, account, text: shown(&told.text), at: links.to(&told.place) }
+fn moment(entry: &TimelineEntry, links: &Links) -> Moment {
+    let account = entry.account.map(|account| account.to_string());
+    Moment { kind: entry.kind, account, text: shown(&entry.text), at: links.to(&entry.place) }
 }
 
 fn checked(check: Check, outcome: &Outcome, links: &Links) -> CheckReport {
