@@ -23,6 +23,7 @@ mod cells;
 mod chain_wins;
 mod client_readme;
 mod concurrency;
+mod connection_attacks;
 mod connections;
 mod crash;
 mod dashboard;
