@@ -3,18 +3,15 @@
 
 use parking_lot::Mutex;
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum_server::{AddrListener, Address};
 use futures::FutureExt;
 use rustix::process::{Resource, getrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-
-use super::patience::IdleTimeoutStream;
-use crate::web::Peer;
 
 /// How long to wait after the system refused a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -33,12 +30,14 @@ pub fn default_connections_max() -> usize {
     usize::try_from(files / SHARE_OF_FILES).unwrap_or(usize::MAX).clamp(1, CONNECTIONS_MAX)
 }
 
-impl Address for Peer {
-    type Stream = IdleTimeoutStream<TcpStream>;
-    type Listener = BoundedListener;
+/// A connection, and its place among those that there is room for.
+pub(super) struct Accepted {
+    pub stream: TcpStream,
+    pub address: SocketAddr,
+    pub place: OwnedSemaphorePermit,
 }
 
-pub(crate) struct BoundedListener {
+pub(super) struct BoundedListener {
     listener: TcpListener,
     places: Arc<Semaphore>,
     /// Silent connections wait here, in the order in which they fell silent.
@@ -60,6 +59,31 @@ impl BoundedListener {
         })
     }
 
+    /// Notified when a silent connection is to give way.
+    pub fn silent(&self) -> Arc<Notify> {
+        self.silent.clone()
+    }
+
+    pub async fn accept(&self) -> Accepted {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, address)) => {
+                    // Without it, answers are merely slower.
+                    let _ = stream.set_nodelay(true);
+                    return Accepted { stream, address, place: self.place().await };
+                }
+                Err(error) if is_the_clients(&error) => {}
+                Err(error) => {
+                    self.failing.say(|unsaid| {
+                        tracing::error!(%error, unsaid, "cannot accept connections; retrying");
+                    });
+                    (0..GIVING_WAY).for_each(|_| self.silent.notify_one());
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+    }
+
     async fn place(&self) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = self.places.clone().try_acquire_owned() {
@@ -75,38 +99,6 @@ impl BoundedListener {
                 return place;
             }
         }
-    }
-}
-
-impl AddrListener<IdleTimeoutStream<TcpStream>, Peer> for BoundedListener {
-    async fn bind_to(_: Peer) -> io::Result<Self> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    async fn accept_stream(&self) -> io::Result<(IdleTimeoutStream<TcpStream>, Peer)> {
-        loop {
-            match self.listener.accept().await {
-                Ok((stream, address)) => {
-                    // Without it, answers are merely slower.
-                    let _ = stream.set_nodelay(true);
-                    let place = self.place().await;
-                    let stream = IdleTimeoutStream::new(stream, self.silent.clone(), place);
-                    return Ok((stream, Peer(address)));
-                }
-                Err(error) if is_the_clients(&error) => {}
-                Err(error) => {
-                    self.failing.say(|unsaid| {
-                        tracing::error!(%error, unsaid, "cannot accept connections; retrying");
-                    });
-                    (0..GIVING_WAY).for_each(|_| self.silent.notify_one());
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            }
-        }
-    }
-
-    fn get_local_addr(&self) -> io::Result<Peer> {
-        self.listener.local_addr().map(Peer)
     }
 }
 

@@ -1,17 +1,21 @@
 //! Serving: HTTP/1 and HTTP/2 on one listener, with bounds on what a client may send and a deadline for shutdown.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use axum::Router;
-use axum_server::{Handle, Server};
-use hyper_util::rt::TokioTimer;
+use axum::extract::ConnectInfo;
+use axum::{Extension, Router, middleware};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceBuilder;
 
 use super::listener::BoundedListener;
-use super::patience::CountRequests;
+use super::silence::{Requests, count_requests};
 use super::{HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::web::Peer;
 
@@ -30,20 +34,49 @@ pub async fn serve(
     stop: CancellationToken,
     drain: Duration,
 ) -> io::Result<()> {
-    let handle: Handle<Peer> = Handle::new();
-    let stopper = handle.clone();
-    let stopping = async move {
-        stop.cancelled().await;
-        stopper.graceful_shutdown(Some(drain));
-        std::future::pending::<Infallible>().await
-    };
     let listener = BoundedListener::new(listener, connections_max)?;
-    let mut server = Server::from_listener(listener).acceptor(CountRequests).handle(handle);
-    let builder = server.http_builder();
+    let router = router.layer(middleware::from_fn(count_requests));
+    let builder = http();
+    let draining = GracefulShutdown::new();
+    let end = CancellationToken::new();
+    let _ends = end.clone().drop_guard();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        let requests = Requests::none();
+        let service = ServiceBuilder::new()
+            .layer(Extension(ConnectInfo(Peer(accepted.address))))
+            .layer(Extension(requests.clone()))
+            .service(router.clone());
+        let io = TokioIo::new(accepted.stream);
+        let connection = builder.serve_connection(io, TowerToHyperService::new(service)).into_owned();
+        let connection = draining.watch(connection);
+        let (end, silent) = (end.clone(), listener.silent());
+        tokio::spawn(async move {
+            tokio::select! {
+                // First, so that a request that comes in the last moment is read.
+                biased;
+                _ = connection => {}
+                () = requests.silence(silent) => {}
+                () = end.cancelled() => {}
+            }
+            drop(accepted.place);
+        });
+    }
+    // New connections are refused from now on.
+    drop(listener);
+    let _ = timeout(drain, draining.shutdown()).await;
+    Ok(())
+}
+
+fn http() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
-        .timer(TokioTimer::new())
-        // `patience` limits the time for the head.
+        // `silence` limits the time for the head.
         .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX);
@@ -53,8 +86,5 @@ pub async fn serve(
         .keep_alive_interval(PING_EVERY)
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32);
-    tokio::select! {
-        served = server.serve(router.into_make_service_with_connect_info::<Peer>()) => served,
-        never = stopping => match never {},
-    }
+    builder
 }
