@@ -2,17 +2,15 @@
 //! say so, and the next request of the client's pool, which may be a payment, is sent into nothing. So a short rest is read
 //! before the answer goes out, and an answer that leaves one unread says `Connection: close`.
 
-use parking_lot::{Mutex, MutexGuard};
-use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody, to_bytes};
 use axum::extract::Request;
 use axum::http::{Version, header};
 use futures::{Stream, StreamExt};
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::time::timeout;
 
 use crate::web::BODY_BYTES_MAX;
@@ -20,85 +18,60 @@ use crate::web::BODY_BYTES_MAX;
 /// How long an answer waits for a body that nobody needs: clients send it right after the head.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What became of a request's body.
-#[derive(Clone, Default)]
-pub(super) struct Unread(Arc<Mutex<Rest>>);
+/// The rest of a body; `None` if the client was not told to send it.
+type Rest = Option<BodyDataStream>;
 
-#[derive(Default)]
-enum Rest {
-    #[default]
-    None,
-    /// Somebody may still read it.
-    Held,
-    Left(BodyDataStream),
-    /// The client was not told to send it.
-    NotSent,
-}
+/// What a request leaves unread; `None` for a request whose body does not matter.
+pub(super) struct Unread(Option<oneshot::Receiver<Rest>>);
 
-/// The body on its way through the layers. Whoever drops it leaves the rest to [`Unread`].
+/// The body on its way through the layers. Whoever drops it before its end leaves the rest to [`Unread`].
 struct WatchedBody {
-    body: Option<BodyDataStream>,
+    /// `None` at the body's end.
+    body: Option<(BodyDataStream, oneshot::Sender<Rest>)>,
     /// Whether the client sends it only once it is told to.
     is_awaited: bool,
-    unread: Unread,
 }
 
 /// The same request, and what it leaves unread. Over HTTP/2 the rest of a body is no trouble to the next request.
 pub(super) fn watch(request: Request) -> (Request, Unread) {
-    let unread = Unread::default();
     if request.version() > Version::HTTP_11 || request.body().is_end_stream() {
-        return (request, unread);
+        return (request, Unread(None));
     }
-    *unread.lock() = Rest::Held;
+    let (leaves, left) = oneshot::channel();
     let is_awaited = request.headers().contains_key(header::EXPECT);
-    let (head, body) = request.into_parts();
-    let watched = WatchedBody { body: Some(body.into_data_stream()), is_awaited, unread: unread.clone() };
-    (Request::from_parts(head, Body::from_stream(watched)), unread)
+    let request = request.map(|body| {
+        let body = Some((body.into_data_stream(), leaves));
+        Body::from_stream(WatchedBody { body, is_awaited })
+    });
+    (request, Unread(Some(left)))
 }
 
 impl Unread {
-    fn lock(&self) -> MutexGuard<'_, Rest> {
-        self.0.lock()
-    }
-
     /// Reads what is left, within bounds. `false` if the connection cannot take another request.
-    pub async fn is_read(&self) -> bool {
-        let rest = mem::take(&mut *self.lock());
-        match rest {
-            Rest::None => true,
-            Rest::Held | Rest::NotSent => false,
-            Rest::Left(body) => timeout(PATIENCE, is_short(body)).await.unwrap_or(false),
+    pub async fn is_read(self) -> bool {
+        match self.0.map(|mut left| left.try_recv()) {
+            // Where the length is stated, nothing is read to find it out.
+            Some(Ok(Some(rest))) if Stream::size_hint(&rest).0 <= BODY_BYTES_MAX => {
+                let read = timeout(PATIENCE, to_bytes(Body::from_stream(rest), BODY_BYTES_MAX));
+                read.await.is_ok_and(|bytes| bytes.is_ok())
+            }
+            // Too long, not sent, or somebody may still read it.
+            Some(Ok(_) | Err(TryRecvError::Empty)) => false,
+            Some(Err(TryRecvError::Closed)) | None => true,
         }
     }
-}
-
-async fn is_short(mut body: BodyDataStream) -> bool {
-    let mut left = BODY_BYTES_MAX;
-    // Where the length is stated, nothing is read to find it out.
-    if Stream::size_hint(&body).0 > left {
-        return false;
-    }
-    while let Some(chunk) = body.next().await {
-        match chunk.ok().and_then(|chunk| left.checked_sub(chunk.len())) {
-            Some(rest) => left = rest,
-            None => return false,
-        }
-    }
-    true
 }
 
 impl Stream for WatchedBody {
     type Item = Result<Bytes, axum::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        let Some(body) = &mut this.body else { return Poll::Ready(None) };
-        // hyper tells the client at the first poll.
-        this.is_awaited = false;
+        let Some((body, _)) = &mut self.body else { return Poll::Ready(None) };
         let polled = body.poll_next_unpin(context);
+        // hyper tells the client at the first poll.
+        self.is_awaited = false;
         if let Poll::Ready(None) = polled {
-            this.body = None;
-            *this.unread.lock() = Rest::None;
+            self.body = None;
         }
         polled
     }
@@ -106,9 +79,8 @@ impl Stream for WatchedBody {
 
 impl Drop for WatchedBody {
     fn drop(&mut self) {
-        if let Some(body) = self.body.take() {
-            let rest = if self.is_awaited { Rest::NotSent } else { Rest::Left(body) };
-            *self.unread.lock() = rest;
+        if let Some((body, leaves)) = self.body.take() {
+            let _ = leaves.send((!self.is_awaited).then_some(body));
         }
     }
 }
