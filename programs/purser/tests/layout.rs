@@ -5,11 +5,11 @@ use anchor_lang::Discriminator;
 use purser::error::PurserError;
 use purser::instruction;
 use purser::state::{Agent, Approver, Budget, Grant, Operator, PolicyDraft};
-use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs, Rules};
+use purser::{Bounds, GrantPayee, GrantTerms, OperatorUpdate, PolicyArgs};
 
 use crate::support::{
-    attack_layouts, keys, only, open_policy, stored, terms, Call, Expected, Payment, Who, World, AGENT_ID,
-    BALANCE, MINT, NOON, PAYEE,
+    all_rules, attack_layouts, keys, only, open_policy, stored, terms, Call, Expected, Payment, Who, World,
+    AGENT_ID, BALANCE, MINT, NOON, PAYEE,
 };
 
 /// Reads fields in order.
@@ -27,15 +27,7 @@ impl Fields {
 }
 
 fn all_fields() -> PolicyArgs {
-    PolicyArgs {
-        rules: Rules {
-            max_single_transfer: Some(7),
-            max_daily_spend: Some(8),
-            require_memo: true,
-            paused: false,
-        },
-        allowlist: only(&keys(2), &[PAYEE]),
-    }
+    PolicyArgs { rules: all_rules(), allowlist: only(&keys(2), &[PAYEE]) }
 }
 
 #[test]

@@ -6,22 +6,14 @@ use purser::state::Agent;
 use purser::{PolicyArgs, Rules};
 
 use crate::support::{
-    address, agent, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator, program,
-    record, signer, Call, Expected, Payment, Who, World, DAY, NOON, PAYEE, PAYEE_OWNER,
+    address, agent, all_rules, any_signer, assert_policy, attack, entries, keys, only, open_policy, operator,
+    program, record, signer, Call, Expected, Payment, Who, World, DAY, NOON, PAYEE, PAYEE_OWNER,
 };
 
 const PAYER: usize = 1;
 
 fn full() -> PolicyArgs {
-    PolicyArgs {
-        rules: Rules {
-            max_single_transfer: Some(7),
-            max_daily_spend: Some(8),
-            require_memo: true,
-            paused: true,
-        },
-        allowlist: only(&keys(3), &keys(2)),
-    }
+    PolicyArgs { rules: Rules { paused: true, ..all_rules() }, allowlist: only(&keys(3), &keys(2)) }
 }
 
 /// Sets `args` and checks the account and the event.

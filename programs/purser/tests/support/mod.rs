@@ -26,7 +26,7 @@ pub use expected::Expected;
 pub use grants::{memo, terms};
 pub use oracle::Spends;
 pub use policies::{
-    assert_policy, entries, hash, keys, many_keys, only, open_policy, record, stored, Proposal,
+    all_rules, assert_policy, entries, hash, keys, many_keys, only, open_policy, record, stored, Proposal,
 };
 pub use random::Random;
 pub use send::Outcome;

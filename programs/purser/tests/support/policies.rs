@@ -10,6 +10,11 @@ use super::{Call, Place, Random, Who, World, PAYEE_OWNER};
 /// Entries that fit one `write_draft`.
 const PART: usize = 25;
 
+/// Every rule set, and not paused.
+pub fn all_rules() -> Rules {
+    Rules { max_single_transfer: Some(7), max_daily_spend: Some(8), require_memo: true, paused: false }
+}
+
 pub fn open_policy() -> PolicyArgs {
     PolicyArgs { rules: Rules::OPEN, allowlist: AllowlistArg::Anyone }
 }

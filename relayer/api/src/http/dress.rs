@@ -40,7 +40,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
     let elapsed = started.elapsed();
     let headers = response.headers_mut();
     every_answers_headers(headers, id);
-    if !unread.is_read().await {
+    if !unread.read_rest().await {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     metrics.answered(method.as_str(), route.as_deref(), response.status().as_u16(), elapsed.as_secs_f64());

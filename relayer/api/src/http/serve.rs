@@ -12,6 +12,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower::ServiceBuilder;
 
 use super::listener::BoundedListener;
@@ -37,9 +38,10 @@ pub async fn serve(
     let listener = BoundedListener::new(listener, connections_max)?;
     let router = router.layer(middleware::from_fn(count_requests));
     let builder = http();
-    let draining = GracefulShutdown::new();
+    let (draining, connections) = (GracefulShutdown::new(), TaskTracker::new());
+    // They end with this future, if it is dropped.
     let end = CancellationToken::new();
-    let _ends = end.clone().drop_guard();
+    let ends = end.clone().drop_guard();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -55,7 +57,7 @@ pub async fn serve(
         let connection = builder.serve_connection(io, TowerToHyperService::new(service)).into_owned();
         let connection = draining.watch(connection);
         let (end, silent) = (end.clone(), listener.silent());
-        tokio::spawn(async move {
+        connections.spawn(async move {
             tokio::select! {
                 // First, so that a request that comes in the last moment is read.
                 biased;
@@ -69,6 +71,9 @@ pub async fn serve(
     // New connections are refused from now on.
     drop(listener);
     let _ = timeout(drain, draining.shutdown()).await;
+    drop(ends);
+    connections.close();
+    connections.wait().await;
     Ok(())
 }
 

@@ -48,7 +48,7 @@ pub(super) fn watch(request: Request) -> (Request, Unread) {
 
 impl Unread {
     /// Reads what is left, within bounds. `false` if the connection cannot take another request.
-    pub async fn is_read(self) -> bool {
+    pub async fn read_rest(self) -> bool {
         match self.0.map(|mut left| left.try_recv()) {
             // Where the length is stated, nothing is read to find it out.
             Some(Ok(Some(rest))) if Stream::size_hint(&rest).0 <= BODY_BYTES_MAX => {
