@@ -62,8 +62,8 @@ const DEPOSITS_PAUSE: Duration = Duration::from_millis(200);
 const AUDIT_EVERY: u32 = 360;
 /// How many slots back an audit reads an operator: a node may list a transaction after others with later slots.
 const AUDIT_SLOTS: u64 = 50_000;
-/// 25 hours of slots of 400 ms: how long an account remembers its payments.
-const DAY_SLOTS: u64 = 225_000;
+/// 25 hours of slots of 100 ms, a quarter of today's: how long an account remembers its payments.
+const DAY_SLOTS: u64 = 900_000;
 /// Accounts with unexplained money whose past is read again per audit.
 const AUDITED_AT_ONCE: u32 = 50;
 /// How long one process keeps the lease on a network beyond three intervals; then another process takes over.
