@@ -1,5 +1,5 @@
-//! An attacker who opens twice as many connections as there are places, and opens each again when it is closed. Newcomers
-//! are answered all the same.
+//! An attacker opens twice as many connections as there are places, and opens each again when it is closed. New clients
+//! still get answers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ const ASKS: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n";
 const ASKS_HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\
     \0\0\x0f\x01\x05\0\0\0\x01\x82\x86\x04\x08/healthz\x01\x01x";
 
-/// What an attacker does with a connection.
+/// How an attacker holds a connection.
 #[derive(Clone, Copy, Debug)]
 enum Attack {
     /// Sends what could become HTTP/1 or HTTP/2.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::x402::road::Road;
 
 /// Longer than any time limit of a connection that has sent no request yet.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 fn files(count: u32) -> Vec<(&'static str, String)> {
     vec![("PURSER_TEST_FILES", count.to_string())]
@@ -29,7 +29,7 @@ async fn silent_sockets(app: &TestApp, count: usize) -> Vec<TcpStream> {
 }
 
 async fn answers(app: &TestApp) {
-    let answer = timeout(Duration::from_secs(10), app.client().get("/healthz")).await;
+    let answer = timeout(Duration::from_secs(60), app.client().get("/healthz")).await;
     let answer = answer.unwrap_or_else(|_| panic!("no answer while sockets are silent:\n{}", app.log_tail()));
     answer.has_status(200);
 }

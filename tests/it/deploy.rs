@@ -76,8 +76,8 @@ fn audits_unit_follows_with_options_that_the_program_knows() {
     let log = folder.path().join("log");
     let arguments: Vec<&str> = line.split(' ').collect();
     let started = Process::start(&binaries::relayer(), &arguments, &log, None);
-    started.says("metrics", Duration::from_secs(30));
-    assert!(started.stops(Duration::from_secs(10)), "{}", fs::read_to_string(&log).unwrap_or_default());
+    started.says("metrics", Duration::from_secs(60));
+    assert!(started.stops(Duration::from_secs(60)), "{}", fs::read_to_string(&log).unwrap_or_default());
 }
 
 /// With third-party linters: one knows the schema of Compose, the other the instructions of a Dockerfile.

@@ -19,7 +19,7 @@ use tokio::process::Command;
 use crate::webhooks::{registers, signature};
 use crate::x402::shop::{Shop, holds, packages};
 
-const WITHIN: Duration = Duration::from_secs(20);
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// A copy of an SDK with what its programs need.
 struct Sdk {

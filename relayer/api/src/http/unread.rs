@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The rest of a body; `None` if the client was not told to send it.
 type Rest = Option<BodyDataStream>;
 
-/// What a request leaves unread; `None` for a request whose body does not matter.
+/// The unread rest of a request's body; `None` where no rest can trouble the next request.
 pub(super) struct Unread(Option<oneshot::Receiver<Rest>>);
 
 /// The body on its way through the layers. Whoever drops it before its end leaves the rest to [`Unread`].
