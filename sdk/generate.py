@@ -27,8 +27,12 @@ ANSWERED = [
 ]
 # What TypeScript's callers name in requests.
 ASKED = ["ApprovalRequest", "EventType", "Method", "ReplayScope"]
-# Money is never a float: both SDKs read JSON numbers of USDC exactly.
+# The fields of a policy that callers give, by the schema that has them. A change's reason is an argument of its own.
+GIVEN = {"PolicyFields": "FirstPolicy", "PolicyChange": "PolicyOfMany"}
+NOT_GIVEN = "reason"
+# Money is never a float: both SDKs read JSON numbers of USDC exactly, and send text.
 MONEY = ("Usdc", "UsdcLimit")
+SENT_MONEY = "UsdcNumber"
 # No log shows them by accident.
 SECRETS = ("ApiKey", "WebhookSecret")
 NOTE = "Generated from the service's OpenAPI document by sdk/generate.py. Do not edit."
@@ -67,6 +71,14 @@ class Document:
     def meant(self, schema: dict[str, Any]) -> dict[str, Any]:
         return self.schemas[named(schema)] if "$ref" in schema else schema
 
+    def given(self, name: str) -> list[tuple[str, dict[str, Any]]]:
+        """The fields of this type of requests, each of which may be left out."""
+        return [(field, schema) for field, schema, _ in self.fields(self.schemas[GIVEN[name]]) if field != NOT_GIVEN]
+
+    def limits(self) -> list[str]:
+        """The fields of a policy that are amounts."""
+        return [field for field, schema in self.given("PolicyChange") if SENT_MONEY in map(named, refs_within(schema))]
+
     def is_object(self, name: str) -> bool:
         schema = self.schemas[name]
         return "allOf" in schema or "properties" in schema
@@ -90,6 +102,21 @@ def references(part: Any) -> list[str]:
         return []
     own = [named(part)] if "$ref" in part else []
     return own + [name for one in part.values() for name in references(one)]
+
+
+def refs_within(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The schema and its alternatives, as far as they have a name."""
+    return [part for part in (schema, *schema.get("oneOf", [])) if "$ref" in part]
+
+
+def numbers_of(part: Any) -> set[str]:
+    """The fields of answers that are USDC as JSON numbers."""
+    if isinstance(part, list):
+        return set().union(*map(numbers_of, part))
+    if not isinstance(part, dict):
+        return set()
+    own = {field for field, schema in part.get("properties", {}).items() if "UsdcLimit" in map(named, refs_within(schema))}
+    return own.union(*map(numbers_of, part.values()))
 
 
 def without_null(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -123,16 +150,28 @@ def python(document: Document) -> str:
                 return "datetime"
             if name == "Metadata":
                 return "dict[str, Any]"
+            if name == SENT_MONEY:
+                return "Usdc"
+            if name == "Counterparty":
+                return "str | Mapping[str, str]"
             return name if document.is_object(name) else plain(document.schemas[name])
         if schema.get("type") == "array":
             return f"list[{kind(schema['items'])}]"
         kinds = {"string": "str", "integer": "int", "boolean": "bool", "object": "dict[str, Any]"}
         return kinds.get(schema.get("type", "string"), "str")
 
-    lines = [f'"""What the service answers. {NOTE}', "",
+    lines = ['"""What the service answers, and the fields of a policy that it is given.', "", NOTE,
              "Amounts are `Decimal`, times are `datetime` with UTC. Statuses, codes and types are text: there may be new ones.",
-             '"""', "", "from __future__ import annotations", "", "from dataclasses import dataclass, field",
-             "from datetime import datetime", "from decimal import Decimal", "from typing import Any"]
+             '"""', "", "from __future__ import annotations", "", "from collections.abc import Iterable, Mapping", "from dataclasses import dataclass, field",
+             "from datetime import datetime", "from decimal import Decimal", "from typing import Any, TypedDict", "",
+             "from .money import Usdc", "", "LIMITS = " + repr(tuple(document.limits())).replace("'", '"')]
+    for name in GIVEN:
+        schema = document.schemas[GIVEN[name]]
+        lines += ["", "", f"class {name}(TypedDict, total=False):"]
+        lines += [*wrapped(schema["description"], '    """', '"""'), ""]
+        for field, inner in document.given(name):
+            lines.append(f"    {field}: {kind(inner).replace('list[', 'Iterable[')}")
+            lines += wrapped(document.words_about(inner), '    """', '"""')
     for name in document.reached(ANSWERED):
         if not document.is_object(name):
             continue
@@ -167,6 +206,10 @@ def typescript(document: Document) -> str:
         if schema.get("type") == "array":
             inner = kind(schema["items"])
             return f"Array<{inner}>" if " " in inner else f"{inner}[]"
+        if "oneOf" in schema:
+            return " | ".join(map(kind, schema["oneOf"]))
+        if "properties" in schema:
+            return "{ " + "; ".join(f"{field}: {kind(inner)}" for field, inner in schema["properties"].items()) + " }"
         kinds = {"string": "string", "integer": "number", "boolean": "boolean", "object": "Record<string, unknown>"}
         return kinds.get(schema.get("type", "string"), "unknown")
 
@@ -175,10 +218,16 @@ def typescript(document: Document) -> str:
         return lines
 
     datas = {event: named(document.schemas[schema]["properties"]["data"]) for event, schema in document.events.items()}
-    lines = [f"// What the service answers. {NOTE}",
+    lines = ["// What the service answers, and the fields of a policy that it is given.", f"// {NOTE}",
              "// Amounts are decimal strings, those that the service writes as JSON numbers included. Statuses, codes and types may have",
              "// words that are not listed here."]
-    for name in document.reached([*ANSWERED, *ASKED, *datas.values()]):
+    for name in GIVEN:
+        lines += ["", *about(document.schemas[GIVEN[name]]["description"]), f"export interface {name} {{"]
+        for field, inner in document.given(name):
+            lines += [*about(document.words_about(inner), "  "), f"  {field}?: {kind(inner)};"]
+        lines.append("}")
+    given = [reference for name in GIVEN for _, inner in document.given(name) for reference in references(inner)]
+    for name in document.reached([*ANSWERED, *ASKED, *given, *datas.values()]):
         schema = document.schemas[name]
         lines += ["", *about(schema.get("description") or f"The `{name}` of the service's description.")]
         words = known_words(schema)
@@ -196,7 +245,7 @@ def typescript(document: Document) -> str:
             lines[-1] = lines[-1].removesuffix(";") + ";"
         else:
             open_form = [named(part) for part in schema.get("anyOf", []) if "$ref" in part]
-            shape = " | ".join([*open_form, "(string & {})"]) if open_form else "string" if name in MONEY else "Record<string, unknown>" if name == "Metadata" else kind(schema)
+            shape = " | ".join([*open_form, "(string & {})"]) if open_form else "string" if name in (*MONEY, SENT_MONEY) else "Record<string, unknown>" if name == "Metadata" else kind(schema)
             lines.append(f"export type {name} = {shape};")
     lines += ["", "/** The payload of each event, by its type. */", "export interface EventData {"]
     lines += [f'  "{event}": {data};' for event, data in sorted(datas.items())]
@@ -236,7 +285,11 @@ def shapes(document: Document) -> str:
             for field, inner, required in document.fields(document.schemas[name]):
                 lines.append(f'    {field if required else json.dumps(field + "?")}: "{kind(inner)}",')
             lines.append("  },")
-    return "\n".join([*lines, "};"]) + "\n"
+    lines += ["};", "", "/** The fields of a policy that are amounts. */",
+              f"export const LIMITS = {json.dumps(document.limits())} as const;", "",
+              "/** The fields of answers that are USDC as JSON numbers. */",
+              f"export const NUMBERS = {json.dumps(sorted(numbers_of(document.schemas)))};"]
+    return "\n".join(lines) + "\n"
 
 
 def wrapped(text: str, begin: str, end: str, indent: str | None = None) -> list[str]:

@@ -10,7 +10,7 @@ that the chain enforces.
 
 from . import money, transport, types, webhooks
 from ._async_client import AsyncEventStream, AsyncPurser
-from ._call import UNSET, Payment, Unset
+from ._call import Payment
 from ._client import EventStream, Purser
 from .errors import (
     ApiError,
@@ -26,7 +26,6 @@ from .errors import (
 from .events import Event
 
 __all__ = [
-    "UNSET",
     "ApiError",
     "AsyncEventStream",
     "AsyncPurser",
@@ -42,7 +41,6 @@ __all__ = [
     "Refused",
     "TooManyRequests",
     "Unreachable",
-    "Unset",
     "money",
     "transport",
     "types",

@@ -7,25 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from enum import Enum
 from typing import Any, Generic, TypeVar, Union
 
 from ._answers import Unreadable, is_json, json_of, read
 from ._renamed import warn_renamed
 from .money import Usdc, usdc_text
 from .transport import ANSWER_BYTES_MAX, Response
-from .types import Transfer, X402Payment
+from .types import LIMITS, PolicyChange, PolicyFields, Transfer, X402Payment
 
 T = TypeVar("T")
-
-
-class Unset(Enum):
-    """What is left as it is, where `None` takes it away."""
-
-    UNSET = "unset"
-
-
-UNSET = Unset.UNSET
 
 
 # A bulk change of 1,000 accounts shows two policies of each.
@@ -225,26 +215,10 @@ def given_fields(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def changed_policy(
-    max_single_transfer: Usdc | None | Unset,
-    max_daily_spend: Usdc | None | Unset,
-    allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset,
-    require_memo: bool | Unset,
-    paused: bool | Unset,
-) -> dict[str, Any]:
-    """The fields of a policy that are given. Limits are text, so that they stay exact."""
-    fields: dict[str, Any] = {"require_memo": require_memo, "paused": paused}
-    for name, limit in (("max_single_transfer", max_single_transfer), ("max_daily_spend", max_daily_spend)):
-        fields[name] = limit if limit is None or isinstance(limit, Unset) else usdc_text(limit, name)
-    allowed = allowed_counterparties
-    fields["allowed_counterparties"] = allowed if allowed is None or isinstance(allowed, Unset) else [*allowed]
-    return {name: value for name, value in fields.items() if not isinstance(value, Unset)}
-
-
-def changed_bounds(max_30_day_spend: Usdc | None | Unset, budget_id: str | None | Unset) -> dict[str, Any]:
-    """What binds an account beside its policy, as far as it is given."""
-    cap = max_30_day_spend
-    if not (cap is None or isinstance(cap, Unset)):
-        cap = usdc_text(cap, "max_30_day_spend")
-    fields: dict[str, Any] = {"max_30_day_spend": cap, "budget_id": budget_id}
-    return {name: value for name, value in fields.items() if not isinstance(value, Unset)}
+def policy_body(known: type[PolicyFields] | type[PolicyChange], policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The given fields of a policy as they are sent. Limits are text, so that they stay exact."""
+    for name in policy.keys() - known.__annotations__.keys():
+        raise TypeError(f"a policy has no field {name!r} here")
+    exact = {name: usdc_text(policy[name], name) for name in LIMITS if policy.get(name) is not None}
+    lists = {name: [*value] for name, value in policy.items() if isinstance(value, Iterable) and not isinstance(value, str)}
+    return {**policy, **exact, **lists}

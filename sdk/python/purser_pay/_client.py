@@ -8,28 +8,25 @@ import os
 from collections.abc import Generator, Iterator, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from . import types
 from ._answers import Unreadable, error_of, read, text_of_time
 from ._call import (
     BULK_BYTES_MAX,
-    UNSET,
     Answer,
     Call,
     Payment,
     Reads,
-    Unset,
     base_of,
-    changed_bounds,
-    changed_policy,
     given_fields,
     nothing,
     own_account,
     page_of,
     payee_of,
     payment_with,
+    policy_body,
     purchase_with,
     transfer_with,
 )
@@ -49,6 +46,9 @@ from .transport import (
     Unanswered,
     Untrusted,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -383,15 +383,12 @@ class Accounts:
         *,
         metadata: Mapping[str, Any] | None = None,
         tags: Sequence[str] | None = None,
-        max_single_transfer: Usdc | None = None,
-        max_daily_spend: Usdc | None = None,
-        allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
-        require_memo: bool = False,
         idempotency_key: str | None = None,
+        **policy: Unpack[types.PolicyFields],
     ) -> types.Account:
         """Creates an account with this policy. A retry with the same `idempotency_key` within 24 hours returns the first one."""
-        policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, UNSET)
-        body = {"name": name, "policy": policy} | given_fields(metadata=metadata, tags=tags)
+        body = {"name": name, "policy": policy_body(types.PolicyFields, policy)}
+        body |= given_fields(metadata=metadata, tags=tags)
         return self._purser._read(types.Account, Call.once("/accounts", body, idempotency_key))
 
     def get(self, account: str) -> types.Account:
@@ -445,37 +442,28 @@ class Policies:
         self,
         account: str,
         *,
-        max_single_transfer: Usdc | None | Unset = UNSET,
-        max_daily_spend: Usdc | None | Unset = UNSET,
-        allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset = UNSET,
-        require_memo: bool | Unset = UNSET,
-        paused: bool | Unset = UNSET,
-        max_30_day_spend: Usdc | None | Unset = UNSET,
-        budget_id: str | None | Unset = UNSET,
         reason: str | None = None,
         version: int | None = None,
+        **change: Unpack[types.PolicyChange],
     ) -> types.AccountPolicy:
         """Changes what is given; `None` takes a limit away. With `version`, only that version is changed.
 
         Where the operator has a delay, what loosens the policy waits: `effective_at` of the answer says until when.
         """
-        body = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
-        body |= changed_bounds(max_30_day_spend, budget_id)
-        return self._asks("PATCH", account, body | given_fields(reason=reason), version)
+        body = policy_body(types.PolicyChange, change) | given_fields(reason=reason)
+        return self._asks("PATCH", account, body, version)
 
     def replace(
         self,
         account: str,
         *,
-        max_single_transfer: Usdc | None = None,
-        max_daily_spend: Usdc | None = None,
-        allowed_counterparties: Iterable[str | Mapping[str, str]] | None = None,
-        require_memo: bool = False,
         reason: str | None = None,
         version: int | None = None,
+        **policy: Unpack[types.PolicyFields],
     ) -> types.AccountPolicy:
         """Replaces the whole policy: what is left out is no limit."""
-        body = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, False)
+        # `paused` alone would change nothing else.
+        body = {"max_single_transfer": None, "paused": False} | policy_body(types.PolicyFields, policy)
         return self._asks("PUT", account, body | given_fields(reason=reason), version)
 
     def pause(self, account: str) -> types.AccountPolicy:
@@ -490,24 +478,17 @@ class Policies:
         self,
         accounts: Mapping[str, Any],
         *,
-        max_single_transfer: Usdc | None | Unset = UNSET,
-        max_daily_spend: Usdc | None | Unset = UNSET,
-        allowed_counterparties: Iterable[str | Mapping[str, str]] | None | Unset = UNSET,
-        require_memo: bool | Unset = UNSET,
-        paused: bool | Unset = UNSET,
-        max_30_day_spend: Usdc | None | Unset = UNSET,
-        budget_id: str | None | Unset = UNSET,
         reason: str | None = None,
         dry_run: bool = False,
         idempotency_key: str | None = None,
+        **change: Unpack[types.PolicyChange],
     ) -> types.ManyChanged:
         """Changes the policy of each of these accounts: `{"tag": "eu"}`, `{"ids": [...]}`, `{"all": True}`.
 
         A dry run shows before and after; its versions, given back as
         `{"versions": {...}}`, change exactly what was shown. With the same `idempotency_key`, it is done once.
         """
-        policy = changed_policy(max_single_transfer, max_daily_spend, allowed_counterparties, require_memo, paused)
-        policy |= changed_bounds(max_30_day_spend, budget_id) | given_fields(reason=reason)
+        policy = policy_body(types.PolicyChange, change) | given_fields(reason=reason)
         body = {"accounts": accounts, "policy": policy, "dry_run": dry_run}
         call = Call.once("/bulk/policy", body, idempotency_key, BULK_BYTES_MAX)
         return self._purser._read(types.ManyChanged, call)

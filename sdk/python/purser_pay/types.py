@@ -1,14 +1,56 @@
-"""What the service answers. Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
+"""What the service answers, and the fields of a policy that it is given.
 
+Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
 Amounts are `Decimal`, times are `datetime` with UTC. Statuses, codes and types are text: there may be new ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypedDict
+
+from .money import Usdc
+
+LIMITS = ("max_30_day_spend", "max_daily_spend", "max_single_transfer")
+
+
+class PolicyFields(TypedDict, total=False):
+    """The policy of a new account."""
+
+    allowed_counterparties: Iterable[str | Mapping[str, str]] | None
+    """Who may be paid, and nobody else; `null` for anyone."""
+    max_daily_spend: Usdc | None
+    """Most that may leave in any 24 hours. `null` for no limit."""
+    max_single_transfer: Usdc | None
+    """Most of a single transfer. `null` for no limit."""
+    paused: bool
+    """Whether nothing may leave."""
+    require_memo: bool
+    """Whether a transfer needs a memo."""
+
+
+class PolicyChange(TypedDict, total=False):
+    """Fields that are left out stay as they are."""
+
+    allowed_counterparties: Iterable[str | Mapping[str, str]] | None
+    """Who may be paid, and nobody else; `null` for anyone."""
+    budget_id: str | None
+    """The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it
+    is, also in a PUT.
+    """
+    max_30_day_spend: Usdc | None
+    """Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT."""
+    max_daily_spend: Usdc | None
+    """Most that may leave in any 24 hours. `null` for no limit."""
+    max_single_transfer: Usdc | None
+    """Most of a single transfer. `null` for no limit."""
+    paused: bool
+    """Whether nothing may leave."""
+    require_memo: bool
+    """Whether a transfer needs a memo."""
 
 
 @dataclass(frozen=True, kw_only=True)

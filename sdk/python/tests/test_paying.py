@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from purser_pay import (
+    ApiError,
     AsyncPurser,
     Conflict,
     Duplicate,
@@ -219,6 +220,19 @@ class Paying(unittest.TestCase):
             purser.policy.update("acct_1", max_daily_spend="5", max_30_day_spend="50", budget_id=None, version=7)
         self.assertEqual(script.asked[0].headers["If-Match"], '"7"')
         self.assertEqual(script.bodies(), [{"max_daily_spend": "5", "max_30_day_spend": "50", "budget_id": None}])
+
+    def test_policy_is_sent_as_it_is_given(self) -> None:
+        purser, script, _ = agent(*[error(400, "invalid_request")] * 2)
+        for change in ({"paused": True}, {"max_daily_spend": None, "allowed_counterparties": (one for one in ["acct_2"])}):
+            with self.assertRaises(ApiError):
+                purser.policy.replace("acct_1", **change)
+        # A field that the service would refuse, or that somebody spelled in another way, changes nothing.
+        for wrong in ({"max_daily": "5"}, {"budget_id": None}, {"max_single_transfer": 0.5}):
+            with self.assertRaises(TypeError):
+                purser.policy.replace("acct_1", **wrong)
+        whole = {"max_single_transfer": None, "paused": False}
+        sent = [whole | {"paused": True}, whole | {"max_daily_spend": None, "allowed_counterparties": ["acct_2"]}]
+        self.assertEqual(script.bodies(), sent)
 
     def test_money_is_never_a_float(self) -> None:
         purser, script, _ = agent(answer(200, SETTLED))

@@ -7,7 +7,7 @@ import { type Amount, amountText, readJson, usdcText } from "./money.ts";
 import { environment, checkProxy } from "./environment.ts";
 import { type IdempotencyKey, keyOfPayment, type OwnIdempotencyKey, ownKey, renamed } from "./renamed.ts";
 import { type Clock, isAskedAgain, pause, SYSTEM_CLOCK } from "./retry.ts";
-import type { Answers } from "./shapes.ts";
+import { type Answers, LIMITS } from "./shapes.ts";
 import type * as types from "./types.ts";
 
 export interface Options {
@@ -79,14 +79,6 @@ export interface Payment {
   replayed: boolean;
 }
 
-/** A policy's rules. Limits are decimal strings; `null` takes one away. */
-export interface PolicyFields {
-  max_single_transfer?: string | null;
-  max_daily_spend?: string | null;
-  allowed_counterparties?: Array<string | { wallet: string } | { token_account: string }> | null;
-  require_memo?: boolean;
-}
-
 /** Which accounts, in one way: `ids`, `versions`, `all`, or `tag`, `status` or both. */
 export interface AccountSelection {
   ids?: string[];
@@ -95,12 +87,6 @@ export interface AccountSelection {
   tag?: string;
   status?: types.ShownAccountStatus;
   all?: boolean;
-}
-
-/** What binds an account beside its policy. What is left out stays; `null` takes it away. */
-export interface BoundsFields {
-  max_30_day_spend?: string | null;
-  budget_id?: string | null;
 }
 
 export interface ChangeOptions {
@@ -315,7 +301,7 @@ class Accounts {
   /** Creates an account with this policy. */
   create(
     name: string,
-    options: OwnIdempotencyKey & { policy?: PolicyFields; metadata?: types.Metadata; tags?: string[] } = {},
+    options: OwnIdempotencyKey & { policy?: types.PolicyFields; metadata?: types.Metadata; tags?: string[] } = {},
   ): Promise<types.Account> {
     const policy = options.policy === undefined ? undefined : checked(options.policy);
     const body = { name, policy, metadata: options.metadata, tags: options.tags };
@@ -373,13 +359,13 @@ class Policies {
    */
   update(
     account: string,
-    change: PolicyFields & BoundsFields & { paused?: boolean } & ChangeOptions,
+    change: types.PolicyChange & ChangeOptions,
   ): Promise<types.AccountPolicy> {
     return this.#change("PATCH", account, change);
   }
 
   /** Replaces the whole policy: what is left out is no limit. */
-  replace(account: string, policy: PolicyFields & ChangeOptions): Promise<types.AccountPolicy> {
+  replace(account: string, policy: types.PolicyFields & ChangeOptions): Promise<types.AccountPolicy> {
     // `paused` alone would change nothing else.
     return this.#change("PUT", account, { max_single_transfer: null, paused: false, ...policy });
   }
@@ -399,7 +385,7 @@ class Policies {
    */
   changeMany(
     accounts: AccountSelection,
-    policy: PolicyFields & BoundsFields & { paused?: boolean; reason?: string },
+    policy: types.PolicyChange & { reason?: string },
     options: OwnIdempotencyKey & { dryRun?: boolean } = {},
   ): Promise<types.ManyChanged> {
     const body = { accounts, policy: checked(policy), dry_run: options.dryRun ?? false };
@@ -419,7 +405,7 @@ class Policies {
   #change(
     method: string,
     account: string,
-    change: PolicyFields & BoundsFields & { paused?: boolean } & ChangeOptions,
+    change: types.PolicyChange & ChangeOptions,
   ): Promise<types.AccountPolicy> {
     const { version, ...fields } = change;
     const headers: Record<string, string> = version === undefined ? {} : { "If-Match": `"${version}"` };
@@ -662,8 +648,8 @@ function hook(webhookId: string, rest = ""): string {
 }
 
 /** The same, if its limits are exact. */
-function checked<T extends PolicyFields & BoundsFields>(policy: T): T {
-  for (const name of ["max_single_transfer", "max_daily_spend", "max_30_day_spend"] as const) {
+function checked<T extends types.PolicyChange>(policy: T): T {
+  for (const name of LIMITS) {
     const limit = policy[name];
     if (limit !== undefined && limit !== null) usdcText(limit, name);
   }

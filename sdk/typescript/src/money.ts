@@ -1,6 +1,7 @@
 // Money is a decimal string of USDC or a whole number of micro-USDC. Never a float.
 
 import { renamed } from "./renamed.ts";
+import { NUMBERS } from "./shapes.ts";
 
 const MICROS_PER_USDC = 1_000_000n;
 const FORM = /^\d+(\.\d{1,6})?$/;
@@ -66,8 +67,7 @@ export function microsOfUsdc(amountUsdc: string): bigint {
   return BigInt(whole) * MICROS_PER_USDC + BigInt(rest.padEnd(6, "0"));
 }
 
-/** The numbers of USDC that the service writes, which an answer has as JSON numbers. */
-const NUMBERS = /(?<!\\)"(?:max_single_transfer|max_daily_spend|max_30_day_spend|low_balance_threshold_usdc)"\s*:\s*$/;
+const NUMBER = new RegExp(`(?<!\\\\)"(?:${NUMBERS.join("|")})"\\s*:\\s*$`);
 const METADATA = /(?<!\\)"metadata"\s*:\s*$/;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}]|-?\d[\d.eE+-]*/g;
 
@@ -85,7 +85,7 @@ export function readJson(text: string): unknown {
     } else if (token === "}") {
       if (depth === metadataFrom) metadataFrom = Infinity;
       depth -= 1;
-    } else if (token[0] !== '"' && depth < metadataFrom && NUMBERS.test(before())) {
+    } else if (token[0] !== '"' && depth < metadataFrom && NUMBER.test(before())) {
       return `"${token}"`;
     }
     return token;

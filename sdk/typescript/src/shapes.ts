@@ -345,3 +345,9 @@ export const SHAPES: Record<string, Record<string, string>> = {
     "error_reason?": "string?",
   },
 };
+
+/** The fields of a policy that are amounts. */
+export const LIMITS = ["max_30_day_spend", "max_daily_spend", "max_single_transfer"] as const;
+
+/** The fields of answers that are USDC as JSON numbers. */
+export const NUMBERS = ["low_balance_threshold_usdc", "max_30_day_spend", "max_daily_spend", "max_single_transfer"];

@@ -1,6 +1,42 @@
-// What the service answers. Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
+// What the service answers, and the fields of a policy that it is given.
+// Generated from the service's OpenAPI document by sdk/generate.py. Do not edit.
 // Amounts are decimal strings, those that the service writes as JSON numbers included. Statuses, codes and types may have
 // words that are not listed here.
+
+/** The policy of a new account. */
+export interface PolicyFields {
+  /** Who may be paid, and nobody else; `null` for anyone. */
+  allowed_counterparties?: Counterparty[] | null;
+  /** Most that may leave in any 24 hours. `null` for no limit. */
+  max_daily_spend?: UsdcNumber | null;
+  /** Most of a single transfer. `null` for no limit. */
+  max_single_transfer?: UsdcNumber | null;
+  /** Whether nothing may leave. */
+  paused?: boolean;
+  /** Whether a transfer needs a memo. */
+  require_memo?: boolean;
+}
+
+/** Fields that are left out stay as they are. */
+export interface PolicyChange {
+  /** Who may be paid, and nobody else; `null` for anyone. */
+  allowed_counterparties?: Counterparty[] | null;
+  /**
+   * The budget that the account pays through, with others that name it; `null` for none. Left out, it stays as it is,
+   * also in a PUT.
+   */
+  budget_id?: BudgetId | null;
+  /** Most that may leave in any 30 days; `null` for no limit. Left out, it stays as it is, also in a PUT. */
+  max_30_day_spend?: UsdcNumber | null;
+  /** Most that may leave in any 24 hours. `null` for no limit. */
+  max_daily_spend?: UsdcNumber | null;
+  /** Most of a single transfer. `null` for no limit. */
+  max_single_transfer?: UsdcNumber | null;
+  /** Whether nothing may leave. */
+  paused?: boolean;
+  /** Whether a transfer needs a memo. */
+  require_memo?: boolean;
+}
 
 /** An account. */
 export interface Account {
@@ -367,6 +403,12 @@ export type Cidr = string;
 
 /** An IPv4 or IPv6 address. */
 export type ClientAddress = string;
+
+/**
+ * An account id stands for that account. A plain address is read as what it already is in the policy, as a token
+ * account if one stands there, and otherwise as a wallet if it can be a key.
+ */
+export type Counterparty = CounterpartyText | { wallet: SolanaAddress } | { token_account: SolanaAddress };
 
 /** Whether an entry stands for all token accounts of a wallet, or for one token account. */
 export type CounterpartyKind = "wallet" | "token_account" | (string & {});
@@ -1255,6 +1297,9 @@ export type Usdc = string;
 
 /** USDC as an exact JSON number, with at most six fractional digits. */
 export type UsdcLimit = string;
+
+/** USDC with at most six fractional digits. */
+export type UsdcNumber = string;
 
 /** Which warning. */
 export type WarningCode =
