@@ -21,13 +21,14 @@ mod policy;
 mod rule;
 mod tags;
 mod violation;
+mod waived;
 mod warning;
 mod window;
 
 pub use allowlist::{Address, Allowlist, Recipients, ALLOWLIST_ENTRIES_MAX};
 pub use amount::{AmountError, UsdcAmount, MICROS_PER_USDC};
 pub use check::{check, check_granted, explain, AccountState, Cleared, RuleOutcome, TransferRequest};
-pub use grant::{Grant, GrantRefusal, Payee, Waived};
+pub use grant::{Grant, GrantRefusal, Payee};
 pub use month::{MonthWindow, MONTH_DAYS};
 #[cfg(feature = "alloc")]
 pub use owned::{owned, AllowedRecipients, SpendingPolicy};
@@ -38,6 +39,7 @@ pub use tags::{
     BUCKET_SLOTS, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, TAG_SECONDS,
 };
 pub use violation::Violation;
+pub use waived::Waived;
 pub use warning::{budget_warnings, AccountRules, Warning};
 pub use window::{SpendWindow, SPANS_MAX, STRETCH_SECONDS_MAX};
 

@@ -1,6 +1,6 @@
-//! The table of rules, for relayer, dashboard, scripts and audit. Waivers are in `grant.rs`.
+//! The table of rules, for relayer, dashboard, scripts and audit.
 
-use crate::{Allowlist, AsAllowlist, Limit, PolicyOver};
+use crate::{Allowlist, AsAllowlist, Limit, PolicyOver, Waived};
 
 /// The rules of a policy, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,9 +16,22 @@ pub enum Rule {
 /// A row of the table.
 struct Row {
     name: &'static str,
+    /// Of a report in which values have no unit.
+    name_with_unit: &'static str,
     title: &'static str,
     /// Unit of a typed value; empty for other values.
     unit: &'static str,
+    /// Lets a payment pass the rule; [`Waived::NOTHING`] if no grant can.
+    waiver: Waived,
+}
+
+macro_rules! row {
+    ($name:literal, $title:literal, $waiver:ident) => {
+        Row { name: $name, name_with_unit: $name, title: $title, unit: "", waiver: Waived::$waiver }
+    };
+    ($name:literal, $title:literal, $waiver:ident, "USDC") => {
+        Row { name_with_unit: concat!($name, "_usdc"), unit: "USDC", ..row!($name, $title, $waiver) }
+    };
 }
 
 /// A policy's value for one rule.
@@ -48,19 +61,23 @@ impl Rule {
     ];
 
     const fn row(self) -> Row {
-        let (name, title, unit) = match self {
-            Self::Paused => ("paused", "Paused", ""),
-            Self::RequireMemo => ("require_memo", "Memo needed", ""),
-            Self::AllowedCounterparties => ("allowed_counterparties", "Who may be paid", ""),
-            Self::MaxSingleTransfer => ("max_single_transfer", "Limit per payment", "USDC"),
-            Self::MaxDailySpend => ("max_daily_spend", "Daily limit", "USDC"),
-        };
-        Row { name, title, unit }
+        match self {
+            Self::Paused => row!("paused", "Paused", NOTHING),
+            Self::RequireMemo => row!("require_memo", "Memo needed", NOTHING),
+            Self::AllowedCounterparties => row!("allowed_counterparties", "Who may be paid", ALLOWLIST),
+            Self::MaxSingleTransfer => row!("max_single_transfer", "Limit per payment", SINGLE_LIMIT, "USDC"),
+            Self::MaxDailySpend => row!("max_daily_spend", "Daily limit", DAILY_LIMIT, "USDC"),
+        }
     }
 
     /// Name of the policy's field, and of the rule in answers, scripts and reports.
     pub const fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// The same in reports whose values have no unit.
+    pub const fn name_with_unit(self) -> &'static str {
+        self.row().name_with_unit
     }
 
     /// Heading for people.
@@ -71,6 +88,16 @@ impl Rule {
     /// Unit of a typed value; empty for other values.
     pub const fn unit(self) -> &'static str {
         self.row().unit
+    }
+
+    /// Returns the waiver that lets a payment pass this rule; [`Waived::NOTHING`] if no grant can.
+    pub const fn waiver(self) -> Waived {
+        self.row().waiver
+    }
+
+    /// Returns whether a grant can waive this rule.
+    pub const fn is_waivable(self) -> bool {
+        self.waiver().bits() != 0
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why a transfer is refused.
 
-use crate::{Rule, UsdcAmount};
+use crate::{Rule, SpendWindow, UsdcAmount};
 
 /// A broken rule, with the numbers that broke it. The variants are in order of precedence:
 /// if several rules are broken, the first one here is the answer.
@@ -42,5 +42,11 @@ impl Violation {
             Self::SingleLimitExceeded { .. } => Some(Rule::MaxSingleTransfer),
             Self::DailyLimitExceeded { .. } => Some(Rule::MaxDailySpend),
         }
+    }
+
+    /// Returns the Unix second from which the same payment passes this rule, if waiting helps.
+    pub fn passes_at(&self, window: &SpendWindow, now: i64) -> Option<i64> {
+        let Self::DailyLimitExceeded { limit, amount, .. } = self else { return None };
+        window.frees_at(now, *limit, *amount)
     }
 }

@@ -16,7 +16,7 @@ use crate::chain::{FINALIZED, OpenGrant};
 use crate::database::Database;
 use crate::names::{amount, payer};
 use crate::relayer::keep_running;
-use crate::world::{Answer, Node, State, Told, World};
+use crate::world::{Answer, LastAnswer, Node, State, World};
 
 const DAY: i64 = 86_400;
 
@@ -381,28 +381,28 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
     for Answer { key, amount, answered_at, transfer, told, database } in &answers {
         let payments = &by_key[key];
         match told {
-            Told::Settled(signature)
+            LastAnswer::Settled(signature)
                 if !has_forked && !payments.iter().any(|paid| paid.signature == *signature) =>
             {
                 faults.push(format!(
                     "UNTRUE: key-{key} was answered as settled by {signature}, which is not on the chain"
                 ));
             }
-            Told::Settled(signature)
+            LastAnswer::Settled(signature)
                 if payments
                     .iter()
                     .any(|paid| paid.signature == *signature && paid.amount.micros() != *amount) =>
             {
                 faults.push(format!("UNTRUE: key-{key} for {amount} was answered as settled by {signature}, which paid something else"));
             }
-            Told::Failed(FailureCode::TransferExpired)
+            LastAnswer::Failed(FailureCode::TransferExpired)
                 if was_paid(payments, *amount, *answered_at)
                     && !has_forked
                     && !is_a_day_later(world, *transfer, before(payments, *answered_at)) =>
             {
                 faults.push(format!("UNTRUE: key-{key} was answered as expired, and had been paid before"));
             }
-            Told::Failed(_) | Told::Rejected if !has_forked && !has_forgotten[*database] => {
+            LastAnswer::Failed(_) | LastAnswer::Rejected if !has_forked && !has_forgotten[*database] => {
                 let own = payments.iter().find(|paid| Some(paid.transfer_id) == *transfer);
                 // After a day in which every node hid it nobody can know.
                 let is_hidden = |own: &PaymentMade| {
@@ -419,12 +419,12 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
                     ));
                 }
             }
-            Told::Settled(_)
-            | Told::Failed(_)
-            | Told::Rejected
-            | Told::Submitted
-            | Told::Conflict
-            | Told::Error(_) => {}
+            LastAnswer::Settled(_)
+            | LastAnswer::Failed(_)
+            | LastAnswer::Rejected
+            | LastAnswer::Submitted
+            | LastAnswer::Conflict
+            | LastAnswer::Error(_) => {}
         }
     }
     let is_one_ledger = has_forgotten.len() == 1;
@@ -445,14 +445,14 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
         };
         let paid = payments.iter().find(is_told);
         match answer.as_ref().map(|answer| &answer.told) {
-            Some(Told::Settled(signature)) => {
+            Some(LastAnswer::Settled(signature)) => {
                 if !payments.iter().any(|paid| paid.signature == *signature) {
                     faults.push(format!(
                         "LOST: key-{number} ends as settled by {signature}, which is not on the chain"
                     ));
                 }
             }
-            Some(Told::Rejected | Told::Failed(_) | Told::Conflict) => {
+            Some(LastAnswer::Rejected | LastAnswer::Failed(_) | LastAnswer::Conflict) => {
                 // What a database forgot while it was under way can land after the key was refused anew.
                 let is_forgotten = |paid: &PaymentMade| {
                     world.with(|state| {
@@ -461,7 +461,7 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
                     })
                 };
                 if let Some(paid) = paid
-                    && !matches!(answer.as_ref().map(|it| &it.told), Some(Told::Conflict))
+                    && !matches!(answer.as_ref().map(|it| &it.told), Some(LastAnswer::Conflict))
                     && !is_forgotten(paid)
                 {
                     faults.push(format!(
@@ -470,7 +470,7 @@ fn judge(world: &World, keys: usize, last: &[(usize, Option<Answer>)]) -> Vec<St
                     ));
                 }
             }
-            Some(Told::Submitted | Told::Error(_)) | None => {
+            Some(LastAnswer::Submitted | LastAnswer::Error(_)) | None => {
                 faults.push(format!("ENDLESS: key-{number} has no final answer: {answer:?}"));
             }
         }

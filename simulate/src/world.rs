@@ -37,7 +37,7 @@ pub struct Node {
 
 /// What a caller was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum LastAnswer {
     Settled(String),
     Rejected,
     Failed(FailureCode),
@@ -55,7 +55,7 @@ pub struct Answer {
     pub answered_at: i64,
     pub database: usize,
     pub transfer: Option<TransferId>,
-    pub told: Told,
+    pub told: LastAnswer,
 }
 
 /// A running relayer.

@@ -9,102 +9,39 @@ use anyhow::{Context, Result, bail};
 
 use crate::circles::crates_under;
 
-/// A crate, those of the house that its `[dependencies]` name, and the beginnings of names that they must not have.
-struct Wall {
-    folder: &'static str,
-    house: &'static [&'static str],
-    never: &'static [&'static str],
-}
-
-/// From what decides about money, which sees nothing of the world, to the program that is started.
-const WALLS: &[Wall] = &[
-    Wall {
-        // With its feature `schema` alone, its values know serde and utoipa.
-        folder: "core",
-        house: &["purser-policy"],
-        never: &["sqlx", "rusqlite", "axum", "reqwest", "hyper", "solana-", "anchor-"],
-    },
-    Wall { folder: "rpc", house: &[], never: &["sqlx", "axum", "anchor-"] },
-    Wall {
-        folder: "csv",
-        house: &[],
-        never: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana-", "anchor-"],
-    },
-    Wall {
-        folder: "relayer/base",
-        house: &["purser-core"],
-        never: &["sqlx", "rusqlite", "solana-", "anchor-"],
-    },
-    Wall {
-        folder: "relayer/model",
-        house: &["purser-core", "purser-policy"],
-        never: &["tokio", "sqlx", "rusqlite", "axum", "reqwest", "solana-", "anchor-"],
-    },
-    Wall {
-        folder: "relayer/chain",
-        house: &[
-            "purser",
-            "purser-base",
-            "purser-client",
-            "purser-core",
-            "purser-model",
-            "purser-policy",
-            "purser-rpc",
-        ],
-        never: &["sqlx", "rusqlite", "axum", "utoipa"],
-    },
-    Wall {
-        folder: "relayer/store",
-        house: &["purser-base", "purser-core", "purser-model"],
-        never: &["axum", "reqwest", "solana-", "anchor-", "utoipa"],
-    },
-    Wall {
-        folder: "relayer/webhooks",
-        house: &["purser-base", "purser-model", "purser-store"],
-        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-"],
-    },
-    Wall {
-        folder: "relayer/service",
-        house: &[
-            "purser-base",
-            "purser-chain",
-            "purser-core",
-            "purser-model",
-            "purser-policy",
-            "purser-store",
-            "purser-webhooks",
-        ],
-        never: &["axum", "sqlx", "rusqlite", "solana-", "anchor-"],
-    },
-    Wall {
-        folder: "relayer/indexer",
-        house: &["purser-base", "purser-chain", "purser-model", "purser-service", "purser-store"],
-        never: &["axum", "sqlx", "rusqlite"],
-    },
-    Wall {
-        folder: "relayer/api",
-        house: &[
-            "purser-base",
-            "purser-core",
-            "purser-csv",
-            "purser-model",
-            "purser-policy",
-            "purser-service",
-        ],
-        never: &["sqlx", "rusqlite", "solana-", "anchor-"],
-    },
+/// Crates that a crate's `[dependencies]` must not name; with `-` at the end, the beginning of names. Cargo itself refuses the other
+/// way of an arrow. From what decides about money, which sees nothing of the world, to REST.
+const WALLS: &[(&str, &str)] = &[
+    // With its feature `schema` alone, its values know serde and utoipa.
+    ("core", "sqlx rusqlite axum reqwest hyper solana- anchor- purser purser-client purser-csv purser-rpc"),
+    ("rpc", "sqlx axum anchor- purser purser-"),
+    ("csv", "tokio sqlx rusqlite axum reqwest solana- anchor- purser purser-"),
+    (
+        "relayer/base",
+        "sqlx rusqlite solana- anchor- purser purser-client purser-csv purser-model purser-policy purser-rpc",
+    ),
+    (
+        "relayer/model",
+        "tokio sqlx rusqlite axum reqwest solana- anchor- purser purser-base purser-client purser-csv purser-rpc",
+    ),
+    ("relayer/chain", "sqlx rusqlite axum utoipa purser-csv purser-store"),
+    (
+        "relayer/store",
+        "axum reqwest solana- anchor- utoipa purser purser-chain purser-client purser-csv purser-rpc",
+    ),
+    ("relayer/webhooks", "axum sqlx rusqlite solana- anchor- purser purser-chain purser-client purser-rpc"),
+    ("relayer/service", "axum sqlx rusqlite solana- anchor- purser purser-client purser-csv purser-rpc"),
+    ("relayer/indexer", "axum sqlx rusqlite purser-api purser-rpc"),
+    (
+        "relayer/api",
+        "sqlx rusqlite solana- anchor- purser purser-chain purser-client purser-indexer purser-rpc purser-store purser-webhooks",
+    ),
 ];
 
-/// The extensions stand on these alone.
-const OF_EXTENSIONS: &[&str] =
-    &["purser-api", "purser-base", "purser-model", "purser-policy", "purser-service"];
-/// What an extension stands on besides: another, or the chain and the store where it has tables of its own.
-const BESIDES: &[(&str, &[&str])] = &[
-    ("approvals", &["purser-chain", "purser-core", "purser-store"]),
-    ("dashboard", &["purser-approvals", "purser-bulk", "purser-store"]),
-    ("denials", &["purser-chain", "purser-store"]),
-];
-const NEVER_OF_EXTENSIONS: &[&str] = &["sqlx", "rusqlite", "solana-", "anchor-"];
+/// An extension uses another only where its `Cargo.toml` names it, and the chain and the store where it has tables of its own.
+const NEVER_OF_EXTENSIONS: &str = "sqlx rusqlite solana- anchor- purser purser-client purser-indexer purser-relayer purser-rpc purser-webhooks";
+/// The crates that put the extensions in, and test them.
+const KNOW_EXTENSIONS: &[&str] = &["main", "tests"];
 
 /// A room of a crate, the rooms that it may name, and the crates that it must not name.
 struct Room {
@@ -223,15 +160,19 @@ fn missing(root: &Path) -> Result<Vec<String>> {
 /// Fails on every crate and every import under `root` (the workspace's) in the wrong direction, and names its place.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = missing(root)?;
-    for wall in WALLS {
-        wrong.extend(through_walls(root, wall.folder, wall.house, wall.never)?);
+    for (folder, never) in WALLS {
+        wrong.extend(through_walls(&root.join(folder), never)?);
     }
     let extensions = extensions(root)?;
-    for extension in &extensions {
-        let besides = BESIDES.iter().filter(|(name, _)| name == extension).flat_map(|(_, besides)| *besides);
-        let house: Vec<&str> = OF_EXTENSIONS.iter().chain(besides).copied().collect();
-        let folder = format!("extensions/{extension}");
-        wrong.extend(through_walls(root, &folder, &house, NEVER_OF_EXTENSIONS)?);
+    let crates: Vec<String> = extensions.iter().map(|name| format!("purser-{name}")).collect();
+    let crates = crates.join(" ");
+    for folder in crates_under(root)? {
+        let is_in = |names: &[&str]| names.iter().any(|name| folder.starts_with(root.join(name)));
+        if is_in(&["extensions"]) {
+            wrong.extend(through_walls(&folder, NEVER_OF_EXTENSIONS)?);
+        } else if !is_in(KNOW_EXTENSIONS) {
+            wrong.extend(through_walls(&folder, &crates)?);
+        }
     }
     let extensions: Vec<_> =
         extensions.iter().map(|extension| (root.join("extensions").join(extension), EXTENSION)).collect();
@@ -258,26 +199,22 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a crate depends on that its wall does not let through.
-fn through_walls(root: &Path, folder: &str, house: &[&str], never: &[&str]) -> Result<Vec<String>> {
-    let file = root.join(folder).join("Cargo.toml");
+/// What the crate in this folder depends on and must not.
+fn through_walls(folder: &Path, never: &str) -> Result<Vec<String>> {
+    let file = folder.join("Cargo.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let wrong = forbidden(&text, house, never);
-    Ok(wrong
-        .into_iter()
-        .map(|name| format!("{}: {folder} may not depend on {name}", file.display()))
-        .collect())
+    let wrong = forbidden(&text, never);
+    Ok(wrong.into_iter().map(|name| format!("{} may not depend on {name}", file.display())).collect())
 }
 
 /// The forbidden names in the `[dependencies]` of a `Cargo.toml`, but for those that its feature `testing` brings.
-fn forbidden(text: &str, house: &[&str], never: &[&str]) -> Vec<String> {
+fn forbidden(text: &str, never: &str) -> Vec<String> {
     let names = dependencies(text);
     let testing =
         text.split("\ntesting = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
     let names = names.filter(|name| !testing.contains(&format!("\"dep:{name}\"")));
-    let is_wrong = |name: &&str| match name.starts_with("purser") {
-        true => !house.contains(name),
-        false => never.iter().any(|never| name.starts_with(never)),
+    let is_wrong = |name: &&str| {
+        never.split(' ').any(|never| *name == never || never.ends_with('-') && name.starts_with(never))
     };
     names.filter(is_wrong).map(str::to_owned).collect()
 }

@@ -90,7 +90,10 @@ pub fn decide(view: &ChainView, payment: &Payment, at: Timestamp) -> (Decision, 
         Err(violation) if violation != Violation::PaidTagsFull => {
             match RejectionReason::of(&violation, view.halt) {
                 None => Decision::AlreadyMade,
-                Some((reason, message)) => rejected(reason, message, retry_at(&violation, view)),
+                Some((reason, message)) => {
+                    let passes_at = violation.passes_at(&view.window, view.now);
+                    rejected(reason, message, passes_at.map(Timestamp::from_unix_seconds))
+                }
             }
         }
         Ok(_) | Err(_) if !has_grant && view.beyond.is_some_and(|beyond| beyond.needs_grant) => {
@@ -236,12 +239,6 @@ fn describe(destination: &Destination, to: &Recipient) -> String {
         Destination::Uninitialized => "The recipient is a token account that is not initialized.".into(),
         Destination::NotTokenAccount => "The recipient is an account, but not a USDC token account.".into(),
     }
-}
-
-/// Returns when a retry can succeed, if waiting helps.
-fn retry_at(violation: &Violation, view: &ChainView) -> Option<Timestamp> {
-    let Violation::DailyLimitExceeded { limit, amount, .. } = violation else { return None };
-    view.window.frees_at(view.now, *limit, *amount).map(Timestamp::from_unix_seconds)
 }
 
 /// A rejection by the chain whose numbers can no longer be read.

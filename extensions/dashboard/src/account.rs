@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
+use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
     AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, EntryKind,
     EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageRequest, PolicyReason, PolicyUpdate,
@@ -362,7 +362,7 @@ pub async fn create_key(
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
     let name = form.given("name").map(AccountName::parse).transpose();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, OnRecord};
+use purser_api::web::{ApiError, OnRecord, RequestRandom};
 use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Operator, PageRequest,
 };
@@ -180,7 +180,7 @@ pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
     let name = AccountName::parse(form.text("name"));

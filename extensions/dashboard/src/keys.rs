@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
+use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
     AccountName, ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Scope, Scopes, SessionId, Timestamp,
 };
@@ -153,7 +153,7 @@ pub async fn create(
     State(desk): State<Desk>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
     let made = match asked(&form) {

@@ -15,16 +15,8 @@ pub fn rules(policy: &Policy) -> [(&'static str, Value); Rule::ALL.len()] {
             RuleValue::Limit(limit) => json!(in_usdc(limit.micros())),
             RuleValue::Payees(allowlist) => counterparties(allowlist),
         };
-        (with_unit(rule), value)
+        (rule.name_with_unit(), value)
     })
-}
-
-fn with_unit(rule: Rule) -> &'static str {
-    match rule {
-        Rule::MaxSingleTransfer => "max_single_transfer_usdc",
-        Rule::MaxDailySpend => "max_daily_spend_usdc",
-        Rule::AllowedCounterparties | Rule::RequireMemo | Rule::Paused => rule.name(),
-    }
 }
 
 /// Micro-USDC in words.

@@ -100,7 +100,7 @@ pub use purser_core::{
 };
 pub use purser_policy::{AllowedRecipients, Rule, RuleValue, SpendingPolicy, Warning};
 pub use quotas::{NoTokenAccount, QuotaExceeded, Quotas};
-pub use request::{AnswerKey, Drawn, RequestFingerprint, Seed, StoredAnswer, StoredBody};
+pub use request::{AnswerKey, RequestFingerprint, Seed, SeededRandom, StoredAnswer, StoredBody};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};
 pub use selection::{SELECTED_MAX, Selection};

@@ -61,7 +61,7 @@ impl Seed {
 
 /// Replaces the clock and random generator: the time and bits for making something.
 #[derive(Clone)]
-pub struct Drawn {
+pub struct SeededRandom {
     /// When the name was first used.
     pub at: Timestamp,
     /// For making an id.
@@ -70,16 +70,16 @@ pub struct Drawn {
     pub secret: Zeroizing<[u8; 32]>,
 }
 
-impl Drawn {
+impl SeededRandom {
     /// The same for another id, where the first one will not do: repeating the request finds the same ones in turn.
     pub fn next(self) -> Self {
         Self { id_bits: self.id_bits.wrapping_add(1), ..self }
     }
 }
 
-impl fmt::Debug for Drawn {
+impl fmt::Debug for SeededRandom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Drawn({}, ...)", self.at)
+        write!(f, "SeededRandom({}, ...)", self.at)
     }
 }
 
@@ -100,9 +100,9 @@ impl AnswerKey {
     }
 
     /// What a request with this seed makes things from.
-    pub fn draw(&self, seed: Seed, at: Timestamp) -> Drawn {
+    pub fn draw(&self, seed: Seed, at: Timestamp) -> SeededRandom {
         let secret = mac(self.0.as_slice(), &[b"secret", &seed.0]);
-        Drawn { at, id_bits: u128::from_le_bytes(seed.0), secret }
+        SeededRandom { at, id_bits: u128::from_le_bytes(seed.0), secret }
     }
 
     /// Seals an answer for the request with this seed. A nonce must be random and never reused.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    AnswerKey, Ceremony, Drawn, HashedKey, Passkey, PlainKey, SealedSecret, SealingKey, Seed, SessionToken,
-    StoredAnswer, StoredBody, WebhookSecret,
+    AnswerKey, Ceremony, HashedKey, Passkey, PlainKey, SealedSecret, SealingKey, Seed, SeededRandom,
+    SessionToken, StoredAnswer, StoredBody, WebhookSecret,
 };
 
 /// Does not compile if one of the types can be written as JSON or read from it: two implementations then fit, and the
@@ -27,6 +27,6 @@ macro_rules! without_json {
 }
 
 without_json! {
-    AnswerKey Ceremony Drawn HashedKey Passkey PlainKey SealedSecret SealingKey Seed SessionToken StoredAnswer StoredBody
+    AnswerKey Ceremony HashedKey Passkey PlainKey SealedSecret SealingKey Seed SeededRandom SessionToken StoredAnswer StoredBody
     WebhookSecret
 }

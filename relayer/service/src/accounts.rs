@@ -19,8 +19,8 @@ use purser_base::crash_point::crash_point;
 use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
     Account, AccountChange, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, BudgetId,
-    Counterparties, CreateAccount, Drawn, DuplicateRule, Halt, HaltedBy, Operator, OperatorId, PolicyUpdate,
-    Principal, Provisioning, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Counterparties, CreateAccount, DuplicateRule, Halt, HaltedBy, Operator, OperatorId, PolicyUpdate,
+    Principal, Provisioning, SeededRandom, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_policy::Warning;
 use purser_store::StoreError;
@@ -86,7 +86,7 @@ impl Accounts {
         &self,
         operator: Operator,
         asked: CreateAccount,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         scope: &AuditScope,
     ) -> Result<AccountView, ServiceError> {
         let (this, scope) = (self.clone(), scope.clone());
@@ -94,7 +94,7 @@ impl Accounts {
             let mut drawn = drawn;
             for _ in 1..IDS_MAX {
                 match this.provision(&operator, &asked, drawn.clone(), &scope).await {
-                    Err(NotMade::AddressTaken(_)) => drawn = drawn.map(Drawn::next),
+                    Err(NotMade::AddressTaken(_)) => drawn = drawn.map(SeededRandom::next),
                     made => return Ok(this.warned(&operator, made?).await),
                 }
             }
@@ -118,7 +118,7 @@ impl Accounts {
         &self,
         operator: &Operator,
         asked: &CreateAccount,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         scope: &AuditScope,
     ) -> Result<AccountView, NotMade> {
         let Inside { chains, clock, .. } = &*self.inside;

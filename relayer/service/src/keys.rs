@@ -7,8 +7,8 @@ use super::key_uses::KeyUses;
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_model::{
-    ApiKey, CellName, CreateKey, Drawn, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page, PageRequest,
-    PlainKey, Principal, Scopes, Timestamp,
+    ApiKey, CellName, CreateKey, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page, PageRequest,
+    PlainKey, Principal, Scopes, SeededRandom, Timestamp,
 };
 use purser_store::StoreError;
 
@@ -42,7 +42,7 @@ pub fn make_key(
     asked: CreateKey,
     (operator, holder): (&Operator, KeyHolder),
     cell: Option<&CellName>,
-    drawn: &Drawn,
+    drawn: &SeededRandom,
     now: Timestamp,
 ) -> Result<NewKey, Invalid> {
     if asked.expires_at.is_some_and(|expires_at| expires_at <= now) {
@@ -176,7 +176,7 @@ impl Keys {
         caller: &Principal,
         holder: KeyHolder,
         asked: CreateKey,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         scope: &AuditScope,
     ) -> Result<NewKey, ServiceError> {
         let operator = caller.operator();
@@ -210,7 +210,11 @@ impl Keys {
     }
 
     /// The key that was made under the same name before a crash.
-    async fn find_made(&self, operator: &Operator, drawn: &Drawn) -> Result<Option<ApiKey>, ServiceError> {
+    async fn find_made(
+        &self,
+        operator: &Operator,
+        drawn: &SeededRandom,
+    ) -> Result<Option<ApiKey>, ServiceError> {
         Ok(self.inside.store.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
     }
 

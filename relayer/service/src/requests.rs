@@ -9,8 +9,8 @@ use super::error::{RequestConflict, ServiceError};
 use crate::Inside;
 use crate::parts::finish;
 use purser_model::{
-    AnswerKey, Drawn, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer,
-    StoredBody, Timestamp,
+    AnswerKey, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, SeededRandom,
+    StoredAnswer, StoredBody, Timestamp,
 };
 use purser_store::{Due, NewRequest, RequestClaim, RequestState};
 
@@ -43,7 +43,7 @@ pub struct Run {
     seed: Seed,
     answer_key: AnswerKey,
     /// The random bits it makes things from.
-    pub drawn: Drawn,
+    pub drawn: SeededRandom,
 }
 
 /// The outcome of a request.

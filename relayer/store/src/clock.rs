@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use purser_base::crash_point::host_clock;
 use purser_core::Clock;
-use purser_model::{Drawn, Timestamp};
+use purser_model::{SeededRandom, Timestamp};
 use rand::RngCore;
 
 use super::{ServerClock, Store};
@@ -46,8 +46,8 @@ impl SystemClock {
     }
 
     /// The time, id bits and secret of something new, drawn at random.
-    pub fn draw(&self) -> Drawn {
-        Drawn { at: self.now(), id_bits: self.id_bits(), secret: self.random().into() }
+    pub fn draw(&self) -> SeededRandom {
+        SeededRandom { at: self.now(), id_bits: self.id_bits(), secret: self.random().into() }
     }
 
     /// The random bits that make an id unique.

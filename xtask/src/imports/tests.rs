@@ -13,11 +13,11 @@ fn imports_point_one_way() {
 fn a_crate_beyond_its_wall_is_found() {
     let text = "[package]\nname = \"x\"\n\n[dependencies]\npurser-model.workspace = true\npurser-chain = { workspace = true }\n\
                 solana-sdk.workspace = true\ntime.workspace = true\n\n[dev-dependencies]\npurser-api.workspace = true\n";
-    let found = forbidden(text, &["purser-model"], &["solana-", "sqlx"]);
+    let found = forbidden(text, "purser-chain purser solana- sqlx");
     assert_eq!(found, ["purser-chain", "solana-sdk"]);
-    assert!(forbidden(text, &["purser-chain", "purser-model"], &["sqlx"]).is_empty());
+    assert_eq!(forbidden(text, "purser-").len(), 2);
     let for_tests = format!("[features]\ntesting = [\"dep:purser-chain\"]\n{text}");
-    assert_eq!(forbidden(&for_tests, &["purser-model"], &["sqlx"]), [""; 0]);
+    assert_eq!(forbidden(&for_tests, "purser-chain"), [""; 0]);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use anchor_lang::prelude::Pubkey;
 use purser::Bounds;
 use purser::state::Operator;
 use purser_client::owned;
-use purser_policy::{Allowlist, Limit, Policy, UsdcAmount};
+use purser_policy::{Allowlist, Limit, Policy, Rule, RuleValue, UsdcAmount};
+
+use crate::check::words;
 
 use super::found::{BoundsChange, PolicyChange};
 use super::outcome::Before;
@@ -133,23 +135,20 @@ impl Replay {
 
 /// A policy in words.
 pub(crate) fn terms(policy: &Policy) -> String {
-    let limit = |limit, of: &str| match limit {
-        Limit::Unlimited => format!("no limit {of}"),
-        Limit::AtMost(amount) => format!("at most {amount} USDC {of}"),
+    let in_words = |rule| {
+        let (has, _) = words(rule);
+        match policy.value(rule) {
+            RuleValue::Flag(is_on) => is_on.then(|| has.to_owned()),
+            RuleValue::Limit(Limit::Unlimited) => Some(format!("no limit {has}")),
+            RuleValue::Limit(Limit::AtMost(amount)) => Some(format!("at most {amount} USDC {has}")),
+            RuleValue::Payees(Allowlist::Anyone) => Some(has.to_owned()),
+            RuleValue::Payees(payees) => {
+                let (wallets, token_accounts) = payees.entries();
+                Some(format!("to {} payees", wallets.len() + token_accounts.len()))
+            }
+        }
     };
-    let (wallets, token_accounts) = policy.allowlist.entries();
-    let whom = match policy.allowlist {
-        Allowlist::Anyone => "to anyone".to_owned(),
-        Allowlist::Only(_) => format!("to {} payees", wallets.len() + token_accounts.len()),
-    };
-    let mut words = vec![
-        limit(policy.max_single_transfer, "at once"),
-        limit(policy.max_daily_spend, "in 24 hours"),
-        whom,
-    ];
-    words.extend(policy.require_memo.then(|| "with a memo".to_owned()));
-    words.extend(policy.paused.then(|| "paused".to_owned()));
-    words.join(", ")
+    Rule::AS_SET.into_iter().filter_map(in_words).collect::<Vec<_>>().join(", ")
 }
 
 /// What binds an account beside its policy, in words.
@@ -169,27 +168,28 @@ fn loosened(before: &Policy, after: &Policy) -> Vec<String> {
         Limit::Unlimited => "none".to_owned(),
         Limit::AtMost(amount) => format!("{amount} USDC"),
     };
-    let above = |what: &str, before: Limit, after: Limit| {
-        after.is_above(before).then(|| format!("{what} from {} to {}", limit(before), limit(after)))
-    };
-    let added = || match after.allowlist {
-        Allowlist::Anyone => "anyone may be paid".to_owned(),
-        Allowlist::Only(_) => {
-            let (wallets, token_accounts) = after.allowlist.entries();
-            let old = before.allowlist.entries();
-            let count = wallets.iter().filter(|it| !old.0.contains(it)).count()
-                + token_accounts.iter().filter(|it| !old.1.contains(it)).count();
-            format!("{count} more payee(s)")
+    let in_words = |rule| {
+        let (_, lost) = words(rule);
+        match (before.value(rule), after.value(rule)) {
+            (RuleValue::Flag(true), RuleValue::Flag(false)) => Some(lost.to_owned()),
+            (RuleValue::Limit(old), RuleValue::Limit(new)) if new.is_above(old) => {
+                Some(format!("{lost} from {} to {}", limit(old), limit(new)))
+            }
+            (RuleValue::Payees(old), RuleValue::Payees(new)) if new.adds_to(old) => Some(match new {
+                Allowlist::Anyone => lost.to_owned(),
+                Allowlist::Only(_) => format!("{} more payee(s)", added(old, new)),
+            }),
+            (RuleValue::Flag(_) | RuleValue::Limit(_) | RuleValue::Payees(_), _) => None,
         }
     };
-    let all = [
-        above("the single limit", before.max_single_transfer, after.max_single_transfer),
-        above("the daily limit", before.max_daily_spend, after.max_daily_spend),
-        (before.require_memo && !after.require_memo).then(|| "a memo is not needed".to_owned()),
-        (before.paused && !after.paused).then(|| "the pause was lifted".to_owned()),
-        after.allowlist.adds_to(&before.allowlist).then(added),
-    ];
-    all.into_iter().flatten().collect()
+    Rule::AS_SET.into_iter().filter_map(in_words).collect()
+}
+
+/// How many entries the newer list has that the older one has not.
+fn added(old: &Allowlist, new: &Allowlist) -> usize {
+    let (old, new) = (old.entries(), new.entries());
+    let wallets = new.0.iter().filter(|it| !old.0.contains(it)).count();
+    wallets + new.1.iter().filter(|it| !old.1.contains(it)).count()
 }
 
 /// The same of bounds.
@@ -213,7 +213,7 @@ pub(super) fn keys_of(operator: &Operator) -> String {
     let none = Pubkey::default();
     let key = |key: &Pubkey| if *key == none { "none".to_owned() } else { key.to_string() };
     let authorities: Vec<String> = operator.transfer_authorities().iter().map(Pubkey::to_string).collect();
-    let mut words = vec![
+    let mut all = vec![
         format!("admin {}", operator.admin),
         format!("policy authority {}", operator.policy_authority),
         format!("guardian {}", key(&operator.guardian)),
@@ -221,7 +221,7 @@ pub(super) fn keys_of(operator: &Operator) -> String {
         format!("loosened policies wait {} seconds", operator.loosening_delay_seconds),
     ];
     if operator.pending_admin != none {
-        words.push(format!("the admin's place is offered to {}", operator.pending_admin));
+        all.push(format!("the admin's place is offered to {}", operator.pending_admin));
     }
-    words.join(", ")
+    all.join(", ")
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
+use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{EventType, Invalid, PageRequest, UpdateWebhook, Webhook, WebhookId};
 use purser_service::{NewSecret, Services};
 
@@ -96,7 +96,7 @@ pub async fn create(
     State(services): State<Arc<Services>>,
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
     let created = match asked(&form) {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use purser_api::web::{ApiError, Draw, OnRecord, shown_once};
+use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
     AttemptOutcome, BlockedBy, Delivering, Delivery, DeliveryState, DeliveryStatus, DisabledReason, EventId,
     Invalid, ReplayScope, UpdateWebhook, Webhook, WebhookId, WebhookStatus,
@@ -193,7 +193,7 @@ pub async fn test(
     OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
     asked: QueryParams,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
 ) -> Result<Response, PageError> {
     match services.webhooks.test(&signed.operator, id, drawn, &scope).await {
         Ok(_) => Ok(see(&format!("/dashboard/webhooks/{id}?tested=1"))),
@@ -209,7 +209,7 @@ pub async fn rotate(
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<WebhookId>,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
 ) -> Result<Response, PageError> {
     let new = services.webhooks.rotate_secret(&signed.operator, id, drawn, &scope).await?;
     let frame = signed.frame(Section::Webhooks);

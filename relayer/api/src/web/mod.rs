@@ -35,7 +35,9 @@ pub use self::entry::{EntryResponse, all_entries_as_file, entries_as_file};
 pub use self::error::{ApiError, ErrorBody};
 pub use self::file::FileFormat;
 pub use self::headers::{IdempotencyKeyHeader, name_once};
-pub use self::once::{ANSWER_BYTES_MAX, Draw, carry_out, idempotency_header, mark_replayed, shown_once};
+pub use self::once::{
+    ANSWER_BYTES_MAX, RequestRandom, carry_out, idempotency_header, mark_replayed, shown_once,
+};
 pub use self::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, PathId, page_parameters, query_parameter};
 pub use self::request_id::RequestId;
 pub use self::transfer::{TransferResponse, named_once, required};

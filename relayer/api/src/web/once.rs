@@ -1,5 +1,6 @@
 //! `Idempotency-Key` on every POST but those of transfers: two requests under one key are carried out once, and get the same
-//! answer. This is one layer around the routes; a handler takes [`Draw`] for what it makes, and [`ShownOnce`] for a secret.
+//! answer. This is one layer around the routes; a handler takes [`RequestRandom`] for what it makes, and [`ShownOnce`] for a
+//! secret.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -18,7 +19,9 @@ use super::auth::read_key;
 use super::body::receive;
 use super::error::{ApiError, after_panic};
 use purser_base::crash_point::crash_point;
-use purser_model::{AnswerKey, Drawn, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint};
+use purser_model::{
+    AnswerKey, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint, SeededRandom,
+};
 use purser_service::{NamedRequest, RequestOutcome, RequestStart, Requests, Run, ServiceError};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -43,14 +46,14 @@ pub fn mark_replayed(response: &mut Response) {
     response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
 }
 
-/// What a handler derives ids and secrets from: drawn for the request's name, or `None` without a name.
-pub struct Draw(pub Option<Drawn>);
+/// The random bits from which a handler makes ids and secrets: drawn for the request's name, or `None` without a name.
+pub struct RequestRandom(pub Option<SeededRandom>);
 
-impl<S: Send + Sync> FromRequestParts<S> for Draw {
+impl<S: Send + Sync> FromRequestParts<S> for RequestRandom {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(parts.extensions.get::<Drawn>().cloned()))
+        Ok(Self(parts.extensions.get::<SeededRandom>().cloned()))
     }
 }
 

@@ -5,8 +5,8 @@ use crate::audit_scope::AuditScope;
 use crate::error::{Resource, ServiceError};
 use crate::parts::finish;
 use purser_model::{
-    BlockedBy, Delivery, DeliveryStatus, Drawn, Event, EventId, Invalid, Operator, OperatorId, Page,
-    PageRequest, ReplayScope, Timestamp, WebhookId, WebhookStatus,
+    BlockedBy, Delivery, DeliveryStatus, Event, EventId, Invalid, Operator, OperatorId, Page, PageRequest,
+    ReplayScope, SeededRandom, Timestamp, WebhookId, WebhookStatus,
 };
 use purser_store::StoreError;
 
@@ -103,7 +103,7 @@ impl Webhooks {
         &self,
         operator: &Operator,
         id: WebhookId,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         _: &AuditScope,
     ) -> Result<Event, ServiceError> {
         let webhook = self.get_enabled(operator, id).await?;

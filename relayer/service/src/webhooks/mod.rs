@@ -12,9 +12,9 @@ use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_base::lookup::LOOKED_UP_FOR;
 use purser_model::{
-    AccountId, Delivering, DestinationRules, DisabledReason, Drawn, EndpointHealth, Invalid, Operator, Page,
-    PageRequest, SECRET_OVERLAP, SealingKey, Subscription, Timestamp, UpdateWebhook, WEBHOOKS_MAX, Webhook,
-    WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
+    AccountId, Delivering, DestinationRules, DisabledReason, EndpointHealth, Invalid, Operator, Page,
+    PageRequest, SECRET_OVERLAP, SealingKey, SeededRandom, Subscription, Timestamp, UpdateWebhook,
+    WEBHOOKS_MAX, Webhook, WebhookId, WebhookSecret, WebhookStatus, WebhookUrl, may_reach,
 };
 use purser_store::StoreError;
 use purser_webhooks::Resolve;
@@ -61,7 +61,7 @@ impl Webhooks {
         &self,
         operator: &Operator,
         asked: UpdateWebhook,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         scope: &AuditScope,
     ) -> Result<NewSecret, ServiceError> {
         let UpdateWebhook { url, events, account_ids, threshold, status } = asked;
@@ -173,7 +173,7 @@ impl Webhooks {
         &self,
         operator: &Operator,
         id: WebhookId,
-        drawn: Option<Drawn>,
+        drawn: Option<SeededRandom>,
         _: &AuditScope,
     ) -> Result<NewSecret, ServiceError> {
         let clock = &self.inside.clock;

@@ -10,7 +10,7 @@ use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::Json as Body;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
-use crate::web::once::Draw;
+use crate::web::once::RequestRandom;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::Usdc;
 use purser_model::wire::{PolicyFields, WarningBody};
@@ -143,7 +143,7 @@ pub async fn create(
     State(accounts): State<Accounts>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateAccount>,
 ) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
     let created = accounts.create(operator, asked, drawn, &scope).await?;

@@ -10,7 +10,7 @@ use crate::web::OnRecord;
 use crate::web::auth::OperatorOnly;
 use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
-use crate::web::once::Draw;
+use crate::web::once::RequestRandom;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::AnyEventType;
 use purser_model::{
@@ -212,7 +212,7 @@ pub async fn test(
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
 ) -> Result<(StatusCode, Json<Box<RawValue>>), ApiError> {
     Ok((StatusCode::ACCEPTED, Json(webhooks.test(&operator, webhook_id, drawn, &scope).await?.envelope())))
 }

@@ -8,7 +8,7 @@ use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
 use crate::web::body::Json as Body;
 use crate::web::error::ApiError;
-use crate::web::once::{Draw, ShownOnce};
+use crate::web::once::{RequestRandom, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::PlainKeyText;
 use purser_model::{AccountId, ApiKey, CreateKey, CreateOperatorKey, KeyHolder, KeyId};
@@ -48,7 +48,7 @@ pub async fn create(
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Id(account_id): Id<AccountId>,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
     let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn, &scope).await?;
@@ -71,7 +71,7 @@ pub async fn create_operators(
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateOperatorKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
     let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn, &scope).await?;

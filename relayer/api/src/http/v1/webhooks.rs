@@ -9,7 +9,7 @@ use crate::web::auth::OperatorOnly;
 use crate::web::body::Json as Body;
 use crate::web::code::Code;
 use crate::web::error::ApiError;
-use crate::web::once::{Draw, ShownOnce};
+use crate::web::once::{RequestRandom, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::{UsdcLimit, WebhookSecretText, WebhookUrlText};
 use purser_model::{
@@ -103,7 +103,7 @@ pub async fn create(
     State(webhooks): State<Webhooks>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
     Body(asked): Body<UpdateWebhook>,
 ) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
     let created = webhooks.create(&operator, asked, drawn, &scope).await?;
@@ -197,7 +197,7 @@ pub async fn rotate_secret(
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(webhook_id): Id<WebhookId>,
-    Draw(drawn): Draw,
+    RequestRandom(drawn): RequestRandom,
 ) -> Result<ShownOnce<NewSecretResponse>, ApiError> {
     let rotated = webhooks.rotate_secret(&operator, webhook_id, drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::OK, rotated.into()))
