@@ -1,7 +1,7 @@
 use futures::FutureExt;
 
 use super::query::sql;
-use super::{Accounts, StoreError, Transaction};
+use super::{Accounts, Result, StoreError, Transaction};
 use purser_model::{Account, AccountChange, Invalid, Metadata};
 
 impl Accounts {
@@ -11,7 +11,7 @@ impl Accounts {
         &self,
         account: &Account,
         change: &AccountChange,
-    ) -> Result<Result<Account, Invalid>, StoreError> {
+    ) -> Result<Result<Account, Invalid>> {
         let (account, change) = (account.clone(), change.clone());
         self.write(move |tx| {
             let (account, change) = (account.clone(), change.clone());
@@ -26,7 +26,7 @@ async fn update(
     tx: &mut Transaction<'_>,
     account: Account,
     change: &AccountChange,
-) -> Result<Result<Account, Invalid>, StoreError> {
+) -> Result<Result<Account, Invalid>> {
     let Account { id, operator_id, .. } = &account;
     let read: Option<Option<Metadata>> = sql! {
         "SELECT metadata FROM accounts WHERE operator_id = {operator_id} AND account_id = {id}",

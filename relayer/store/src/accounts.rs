@@ -1,7 +1,7 @@
 use super::query::{Each, Piece, Place, Query, Sql, columns, sql, text};
 use super::row::row;
 use super::stored::{Below, OrEmpty};
-use super::{Accounts, StoreError};
+use super::{Accounts, Result};
 use purser_model::{
     Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Tag,
     Timestamp,
@@ -32,12 +32,12 @@ pub(super) fn insert(account: &Account) -> Query {
 
 impl Accounts {
     /// Inserts an account without checking the operator's quotas.
-    pub async fn insert_account(&self, account: &Account) -> Result<(), StoreError> {
+    pub async fn insert_account(&self, account: &Account) -> Result<()> {
         insert(account).run(self.writer()).await
     }
 
     /// The account is on the chain: from now on finders and lists show it.
-    pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<(), StoreError> {
+    pub async fn mark_account_ready(&self, operator: OperatorId, id: AccountId) -> Result<()> {
         sql! {
             "UPDATE accounts SET provisioning = 'ready' WHERE operator_id = {operator} AND account_id = {id}",
             operator, id
@@ -52,7 +52,7 @@ impl Accounts {
         operator: OperatorId,
         id: AccountId,
         asked_by: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "DELETE FROM accounts
              WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'requested'
@@ -69,7 +69,7 @@ impl Accounts {
         operator: OperatorId,
         id: AccountId,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let touched = sql! {
             "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN {now} ELSE created_at END
              WHERE operator_id = {operator} AND account_id = {id}",
@@ -87,7 +87,7 @@ impl Accounts {
         id: AccountId,
         status: AccountStatus,
         allowlist_entries: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         set_policy(operator, id, status, allowlist_entries).run(self.writer()).await
     }
 
@@ -97,7 +97,7 @@ impl Accounts {
         operator: OperatorId,
         id: AccountId,
         status: AccountStatus,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "UPDATE accounts SET status = {status} WHERE operator_id = {operator} AND account_id = {id}",
             operator, id, status
@@ -107,11 +107,7 @@ impl Accounts {
     }
 
     /// The operator's account with this id, if it is ready.
-    pub async fn find_account(
-        &self,
-        operator: OperatorId,
-        id: AccountId,
-    ) -> Result<Option<Account>, StoreError> {
+    pub async fn find_account(&self, operator: OperatorId, id: AccountId) -> Result<Option<Account>> {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'ready'",
@@ -122,7 +118,7 @@ impl Accounts {
     }
 
     /// The payment address of any operator's account on this network: all that we disclose about another operator's account.
-    pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>, StoreError> {
+    pub async fn find_payee(&self, network: Network, id: AccountId) -> Result<Option<Address>> {
         sql! {
             "SELECT accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
@@ -134,11 +130,7 @@ impl Accounts {
     }
 
     /// The operator's ready accounts among `ids`, in no particular order. At most 1,000 ids.
-    pub async fn find_accounts(
-        &self,
-        operator: OperatorId,
-        ids: &[AccountId],
-    ) -> Result<Vec<Account>, StoreError> {
+    pub async fn find_accounts(&self, operator: OperatorId, ids: &[AccountId]) -> Result<Vec<Account>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -156,7 +148,7 @@ impl Accounts {
         &self,
         operator: OperatorId,
         token_accounts: &[Address],
-    ) -> Result<Vec<Account>, StoreError> {
+    ) -> Result<Vec<Account>> {
         if token_accounts.is_empty() {
             return Ok(Vec::new());
         }
@@ -176,7 +168,7 @@ impl Accounts {
         filter: impl Into<AccountFilter>,
         after: Option<AccountPlace>,
         rows_max: u32,
-    ) -> Result<Vec<Account>, StoreError> {
+    ) -> Result<Vec<Account>> {
         let AccountFilter { status, tag } = filter.into();
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status" } else { "''" };
@@ -194,7 +186,7 @@ impl Accounts {
     }
 
     /// How many accounts the operator has, including those being created, excluding closed ones.
-    pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64, StoreError> {
+    pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64> {
         let count =
             sql! {"SELECT COUNT(*) FROM accounts WHERE operator_id = {operator} AND NOT is_closed", operator};
         Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
@@ -208,7 +200,7 @@ impl Accounts {
         before: Timestamp,
         after: Option<AccountId>,
         rows_max: u32,
-    ) -> Result<Vec<Account>, StoreError> {
+    ) -> Result<Vec<Account>> {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND provisioning = 'ready' AND NOT is_closed AND created_at < {before}
@@ -221,11 +213,7 @@ impl Accounts {
     }
 
     /// For a worker: accounts of every operator that were requested before `before` and are not ready yet.
-    pub async fn list_requested_accounts(
-        &self,
-        before: Timestamp,
-        rows_max: u32,
-    ) -> Result<Vec<Account>, StoreError> {
+    pub async fn list_requested_accounts(&self, before: Timestamp, rows_max: u32) -> Result<Vec<Account>> {
         sql! {
             "SELECT {columns} FROM accounts WHERE provisioning = 'requested' AND created_at < {before}
              ORDER BY created_at LIMIT {rows_max}",

@@ -9,7 +9,7 @@ use super::events::announce;
 use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql};
 use super::row::{Record, Row, row};
 use super::stored::Below;
-use super::{Actions, StoreError, Transaction};
+use super::{Actions, Result, Transaction};
 use purser_model::{
     Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, Network,
     OperatorId, SentTransaction, Timestamp, WebhookId,
@@ -37,7 +37,7 @@ row! { Action {
 row! { SentTransaction { signature: tx_signature, last_valid_block_height, is_step, sent_at } }
 
 impl Record for ListedAction {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let added: Option<Box<RawValue>> = row.get("added_passkey")?;
         let passkey_name: Option<String> = row.get("passkey_name")?;
         Ok(Self {
@@ -74,7 +74,7 @@ pub(super) async fn announce_end(
     tx: &mut Transaction<'_>,
     (operator, id): (OperatorId, ActionId),
     now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
+) -> Result<Vec<WebhookId>> {
     let listed: Option<ListedAction> = sql! {
         "SELECT {columns} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
         columns = COLUMNS, tables = TABLES, operator, id
@@ -92,7 +92,7 @@ fn close(action: ActionId) -> Query {
 
 impl Actions {
     /// Stores an action, before its change begins.
-    pub async fn insert_action(&self, action: &Action) -> Result<(), StoreError> {
+    pub async fn insert_action(&self, action: &Action) -> Result<()> {
         insert(action).run(self.writer()).await
     }
 
@@ -102,7 +102,7 @@ impl Actions {
         (operator, key): (OperatorId, KeyId),
         counted: CountedActions,
         since: Timestamp,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let count: Option<u64> = sql! {
             "SELECT COUNT(*) FROM actions
              WHERE operator_id = {operator} AND key_id = {key} AND action_id >= {first}
@@ -116,7 +116,7 @@ impl Actions {
     }
 
     /// Stores how an action ended, as its process knows it, and announces it. An action that is done is open no more.
-    pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn mark_action_ended(&self, action: &Action, now: Timestamp) -> Result<()> {
         let is_done = action.outcome == ActionOutcome::Done;
         let ended = sql! {
             "UPDATE actions SET outcome = CASE WHEN {is_done} THEN 'done' ELSE outcome END,
@@ -143,7 +143,7 @@ impl Actions {
     }
 
     /// Deletes an action that changed nothing.
-    pub async fn delete_action(&self, action: &Action) -> Result<(), StoreError> {
+    pub async fn delete_action(&self, action: &Action) -> Result<()> {
         let closed = close(action.id);
         let deleted = sql! {
             "DELETE FROM actions
@@ -165,7 +165,7 @@ impl Actions {
         &self,
         (operator, action): (OperatorId, ActionId),
         sent: &SentTransaction,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "INSERT INTO action_transactions {row}
              ON CONFLICT (tx_signature) DO NOTHING",
@@ -185,7 +185,7 @@ impl Actions {
         network: Network,
         due: Due,
         rows_max: u32,
-    ) -> Result<Vec<(OperatorId, ActionId)>, StoreError> {
+    ) -> Result<Vec<(OperatorId, ActionId)>> {
         sql! {
             "SELECT sent.operator_id, sent.action_id FROM action_transactions AS sent
              JOIN operators ON operators.operator_id = sent.operator_id
@@ -200,10 +200,7 @@ impl Actions {
     }
 
     /// The transactions of an open action, in the order in which they were sent.
-    pub async fn list_action_transactions(
-        &self,
-        action: ActionId,
-    ) -> Result<Vec<SentTransaction>, StoreError> {
+    pub async fn list_action_transactions(&self, action: ActionId) -> Result<Vec<SentTransaction>> {
         sql! {
             "SELECT tx_signature, last_valid_block_height, is_step, sent_at FROM action_transactions
              WHERE action_id = {action} AND stop IS NULL ORDER BY sent_at, tx_signature",
@@ -222,7 +219,7 @@ impl Actions {
         tx_signature: Option<&str>,
         looked_up: &[String],
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let found = match outcome {
             ActionOutcome::Unknown => None,
             ActionOutcome::Done => Some(sql! {
@@ -262,7 +259,7 @@ impl Actions {
         &self,
         operator: OperatorId,
         signatures: &[String],
-    ) -> Result<Vec<(String, ActionId)>, StoreError> {
+    ) -> Result<Vec<(String, ActionId)>> {
         if signatures.is_empty() {
             return Ok(Vec::new());
         }
@@ -282,7 +279,7 @@ impl Actions {
         filter: &ActionFilter,
         after: Option<ActionId>,
         rows_max: u32,
-    ) -> Result<Vec<ListedAction>, StoreError> {
+    ) -> Result<Vec<ListedAction>> {
         let pages = Piece(|values: &mut Vec<_>| {
             let (Sql(columns), Sql(tables)) = (COLUMNS, TABLES);
             let mut of = format!(

@@ -3,7 +3,7 @@
 use super::query::{Sql, sql};
 use super::stored::{Below, OrEmpty};
 use super::transfer_row::COLUMNS;
-use super::{StoreError, Transaction, Transfers};
+use super::{Result, StoreError, Transaction, Transfers};
 use purser_model::{ApprovalFilter, ApprovalState, Network, OperatorId, Timestamp, Transfer, TransferId};
 
 /// How many transfers may wait for a person at once, of an account and of an operator.
@@ -18,7 +18,7 @@ impl Transfers {
         filter: &ApprovalFilter,
         after: Option<TransferId>,
         rows_max: u32,
-    ) -> Result<Vec<Transfer>, StoreError> {
+    ) -> Result<Vec<Transfer>> {
         let is_in_state = match filter.state {
             None => "TRUE",
             Some(ApprovalState::Pending) => "state = 'claimed' AND message IS NOT NULL",
@@ -45,7 +45,7 @@ impl Transfers {
     }
 
     /// For metrics: how many transfers of each network have waited for a person since then, or longer.
-    pub async fn count_approvals_since(&self, since: Timestamp) -> Result<Vec<(Network, u64)>, StoreError> {
+    pub async fn count_approvals_since(&self, since: Timestamp) -> Result<Vec<(Network, u64)>> {
         // Ids begin with the time of their requests.
         sql! {
             "SELECT network, COUNT(*) FROM transfers
@@ -59,7 +59,7 @@ impl Transfers {
 
 /// TooManyApprovals: as many transfers of the account or the operator wait as may. Others of the operator that would ask for it wait until
 /// the commit.
-pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<(), StoreError> {
+pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<()> {
     let request = &transfer.request;
     sql! {
         "UPDATE operators SET name = name WHERE operator_id = {operator_id}",

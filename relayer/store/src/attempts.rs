@@ -4,7 +4,7 @@ use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::DeliveryStateColumns;
 use super::query::{columns, sql};
 use super::row::{Record, Row};
-use super::{Deliveries, StoreError, Transaction};
+use super::{Deliveries, Result, Transaction};
 use futures::FutureExt;
 use purser_model::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
 
@@ -23,7 +23,7 @@ pub struct AttemptMade {
 struct WithStatus(EndpointHealth, bool);
 
 impl Record for WithStatus {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(EndpointHealth::read(row)?, row.get::<String>("status")? == "enabled"))
     }
 }
@@ -31,7 +31,7 @@ impl Record for WithStatus {
 impl Deliveries {
     /// Records attempts, each with the next state of its delivery and its webhook's health; all in one transaction.
     /// Disables a webhook that has only failed for days. Drops attempts on deleted webhooks or deliveries.
-    pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<(), StoreError> {
+    pub async fn mark_attempts(&self, made: &[AttemptMade]) -> Result<()> {
         let (made, holder) = (made.to_vec(), self.holder.clone());
         self.write(move |tx| {
             async move {
@@ -46,18 +46,14 @@ impl Deliveries {
     }
 }
 
-async fn mark_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str) -> Result<(), StoreError> {
+async fn mark_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str) -> Result<()> {
     let Some(number) = move_delivery(tx, made, holder).await? else { return Ok(()) };
     insert_attempt(tx, made, number).await?;
     mark_health(tx, made).await
 }
 
 /// Returns the attempt's number; `None` when the delivery no longer exists.
-async fn move_delivery(
-    tx: &mut Transaction<'_>,
-    made: &AttemptMade,
-    holder: &str,
-) -> Result<Option<i64>, StoreError> {
+async fn move_delivery(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str) -> Result<Option<i64>> {
     let AttemptMade { operator_id, webhook_id, event_id, .. } = made;
     let to = DeliveryStateColumns::from(&made.next);
     let moved: Option<i64> = match made.next {
@@ -94,7 +90,7 @@ async fn move_delivery(
     .await
 }
 
-async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<(), StoreError> {
+async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<()> {
     let (status_code, body, unanswered) = match &made.attempt.outcome {
         AttemptOutcome::Answered { status, body } => (Some(status), Some(body), None),
         AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
@@ -111,7 +107,7 @@ async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i6
     .await
 }
 
-async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<(), StoreError> {
+async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<()> {
     let AttemptMade { operator_id, webhook_id, .. } = made;
     let ended_at = made.attempt.ended_at;
     if made.attempt.outcome.is_success() {

@@ -4,7 +4,7 @@ use super::events::{insert_deliveries, insert_event};
 use super::query::{columns, sql};
 use super::row::row;
 use super::webhook_row::all_of;
-use super::{Events, StoreError, Transaction};
+use super::{Events, Result, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
 
@@ -12,7 +12,7 @@ row! { KnownBalance { balance: balance_usdc, read_at } }
 
 impl Events {
     /// The operator's webhooks that watch this account.
-    pub async fn list_watching(&self, account: &Account) -> Result<Vec<Webhook>, StoreError> {
+    pub async fn list_watching(&self, account: &Account) -> Result<Vec<Webhook>> {
         if !self.has_thresholds(account.operator_id).await? {
             return Ok(Vec::new());
         }
@@ -24,7 +24,7 @@ impl Events {
     }
 
     /// Whether the operator has a webhook with a threshold. Usually not, which spares all further queries.
-    pub async fn has_thresholds(&self, operator: OperatorId) -> Result<bool, StoreError> {
+    pub async fn has_thresholds(&self, operator: OperatorId) -> Result<bool> {
         let any: Option<WebhookId> = sql! {
             "SELECT webhook_id FROM webhooks
              WHERE operator_id = {operator} AND threshold_usdc IS NOT NULL LIMIT 1",
@@ -43,7 +43,7 @@ impl Events {
         seen: BalanceSeen,
         now: Timestamp,
         random: impl Fn() -> u128 + Clone + Send + Sync + 'static,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let webhooks = self.list_watching(account).await?;
         if webhooks.is_empty() {
             return Ok(());
@@ -78,7 +78,7 @@ async fn find_known(
     tx: &mut Transaction<'_>,
     webhook: WebhookId,
     account: &Account,
-) -> Result<Option<KnownBalance>, StoreError> {
+) -> Result<Option<KnownBalance>> {
     sql! {
         "SELECT balance_usdc, read_at FROM webhook_balances
          WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id}",
@@ -95,7 +95,7 @@ async fn replace_known(
     account: &Account,
     known: Option<KnownBalance>,
     seen: &BalanceSeen,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let write = match known {
         None => sql! {
             "INSERT INTO webhook_balances {row}

@@ -8,7 +8,7 @@ use super::ledgers::AccountKey;
 use super::query::{Each, Sql, sql};
 use super::transfer_row::{COLUMNS, WithBytes};
 use super::transfers::write_state;
-use super::{Index, StoreError, Transaction};
+use super::{Index, Result, Transaction};
 use purser_model::{
     Address, Contradiction, Event, HistoryEntry, Network, OperatorId, PaymentMade, PaymentMeans, Recipient,
     Timestamp, Transfer, TransferId, TransferState,
@@ -27,7 +27,7 @@ impl Index {
         &self,
         operator: OperatorId,
         ids: &[TransferId],
-    ) -> Result<HashSet<TransferId>, StoreError> {
+    ) -> Result<HashSet<TransferId>> {
         let rows: Vec<TransferId> = sql! {
             "SELECT transfer_id FROM transfers
              WHERE operator_id = {operator} AND state <> 'settled' AND transfer_id IN ({ids})",
@@ -45,7 +45,7 @@ pub(super) async fn settle_paid(
     tx: &mut Transaction<'_>,
     entries: &[HistoryEntry],
     now: Timestamp,
-) -> Result<Met, StoreError> {
+) -> Result<Met> {
     let mut met = Met::default();
     let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
     for entry in entries {
@@ -102,7 +102,7 @@ pub(super) async fn reopen_unpaid(
     tx: &mut Transaction<'_>,
     dropped: &Dropped,
     now: Timestamp,
-) -> Result<Vec<Event>, StoreError> {
+) -> Result<Vec<Event>> {
     // After a database was lost, another try of its key may have been settled by it, with no bytes of its own.
     let (operator, account) = dropped.account;
     let mut events = Vec::new();
@@ -128,11 +128,7 @@ pub(super) async fn reopen_unpaid(
     Ok(events)
 }
 
-async fn find(
-    tx: &mut Transaction<'_>,
-    operator: OperatorId,
-    ids: &[TransferId],
-) -> Result<Vec<Transfer>, StoreError> {
+async fn find(tx: &mut Transaction<'_>, operator: OperatorId, ids: &[TransferId]) -> Result<Vec<Transfer>> {
     sql! {
         "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id IN ({ids})
          ORDER BY transfer_id",
@@ -143,11 +139,7 @@ async fn find(
 }
 
 /// An update instead of a select: on Postgres it locks the row until the commit.
-async fn lock(
-    tx: &mut Transaction<'_>,
-    operator: OperatorId,
-    id: TransferId,
-) -> Result<Option<Transfer>, StoreError> {
+async fn lock(tx: &mut Transaction<'_>, operator: OperatorId, id: TransferId) -> Result<Option<Transfer>> {
     sql! {
         "UPDATE transfers SET updated_at = updated_at WHERE operator_id = {operator} AND transfer_id = {id}
          RETURNING {columns}",
@@ -162,7 +154,7 @@ async fn destination_of(
     tx: &mut Transaction<'_>,
     network: Network,
     to: &Recipient,
-) -> Result<Option<Address>, StoreError> {
+) -> Result<Option<Address>> {
     let id = match to {
         Recipient::TokenAccount(token_account) | Recipient::Wallet { token_account, .. } => {
             return Ok(Some(*token_account));

@@ -9,7 +9,7 @@ use super::refusals::last_allowed;
 use super::row::row;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
 use super::writer::Turn;
-use super::{StoreError, Transaction, Transfers};
+use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 use purser_model::{
     Approval, Claim, HistoryEntry, IdempotencyKey, Network, OperatorId, Reuse, Timestamp, Transfer,
@@ -30,7 +30,7 @@ row! { UsedKey from row {
 impl Transfers {
     /// Takes the idempotency key for a new try, or returns what it stands for. One transaction, so exactly one of any
     /// number of identical requests is `New` (or `Retry`), and of any number that look like duplicates if those are refused.
-    pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim, StoreError> {
+    pub async fn claim_transfer(&self, new: &NewTransfer, clock: ClaimClock) -> Result<Claim> {
         // Signed bytes are announced when they are sent.
         let entries = match new.next.signed() {
             Some(_) => None,
@@ -55,7 +55,7 @@ impl Transfers {
         operator: OperatorId,
         network: Network,
         key: &IdempotencyKey,
-    ) -> Result<Option<UsedKey>, StoreError> {
+    ) -> Result<Option<UsedKey>> {
         used(operator, network, key).fetch_optional(self.reader()).await
     }
 }
@@ -65,7 +65,7 @@ pub(super) async fn release(
     tx: &mut Transaction<'_>,
     transfer: &Transfer,
     gives_back: GivesBack,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let with_earlier = gives_back == GivesBack::TheKey;
     sql! {
         "UPDATE transfers SET key_use = NULL
@@ -82,10 +82,7 @@ pub(super) async fn release(
 
 /// A payment settled a try after all. Later tries of the same use of its key that ended unpaid give theirs back: the key stands for the
 /// payment.
-pub(super) async fn release_unpaid_after(
-    tx: &mut Transaction<'_>,
-    paid: &Transfer,
-) -> Result<(), StoreError> {
+pub(super) async fn release_unpaid_after(tx: &mut Transaction<'_>, paid: &Transfer) -> Result<()> {
     sql! {
         "UPDATE transfers SET key_use = NULL
          WHERE operator_id = {operator_id} AND network = {network} AND idempotency_key = {key}
@@ -108,7 +105,7 @@ async fn claim_and_tell(
     holder: &str,
     clock: ClaimClock,
     entries: Option<Vec<HistoryEntry>>,
-) -> Result<(Claim, Vec<WebhookId>), StoreError> {
+) -> Result<(Claim, Vec<WebhookId>)> {
     let claim = try_claim(&mut *tx, new, fingerprint, holder, clock).await?;
     let hint = match (&claim, entries) {
         (Claim::New(ours) | Claim::Retry(ours), Some(entries)) => {
@@ -125,7 +122,7 @@ async fn try_claim(
     fingerprint: &str,
     holder: &str,
     clock: ClaimClock,
-) -> Result<Claim, StoreError> {
+) -> Result<Claim> {
     let asked = &new.transfer;
     let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
     let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
@@ -171,7 +168,7 @@ async fn latest_like(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
     clock: ClaimClock,
-) -> Result<Option<TransferId>, StoreError> {
+) -> Result<Option<TransferId>> {
     let Transfer { id, operator_id, network, idempotency_key, request, .. } = &new.transfer;
     sql! {
         "UPDATE accounts SET name = name WHERE operator_id = {operator_id} AND account_id = {from}",
@@ -237,7 +234,7 @@ async fn insert_transfer(
     key_use: KeyUse,
     holder: &str,
     clock: ClaimClock,
-) -> Result<Option<Transfer>, StoreError> {
+) -> Result<Option<Transfer>> {
     let claimed = new.claimed(key_use, clock.now);
     let Transfer { operator_id, request, idempotency_key, .. } = &claimed;
     if matches!(claimed.state, TransferState::PendingApproval(_)) {

@@ -6,7 +6,7 @@ use parking_lot::MutexGuard;
 use super::deliveries::give_up_some;
 use super::query::{Each, Query, Sql, query, sql};
 use super::stored::OrEmpty;
-use super::{StoreError, Transaction, Upkeep};
+use super::{Result, Transaction, Upkeep};
 use futures::FutureExt;
 use purser_model::{ActionId, EntryId, EventId, OperatorId, Timestamp, TooOld, TransferId, WebhookId};
 
@@ -24,7 +24,7 @@ pub(super) struct LookedAt {
 impl Upkeep {
     /// For a worker, over every operator: deletes up to about `rows_max` leftovers of deleted webhooks and rows past
     /// their retention, and gives up pending deliveries of disabled webhooks. Returns the number of rows, 0 when nothing is left.
-    pub async fn clean_up(&self, old: &TooOld, rows_max: u32) -> Result<u64, StoreError> {
+    pub async fn clean_up(&self, old: &TooOld, rows_max: u32) -> Result<u64> {
         let rows = i64::from(rows_max);
         let mut touched = self.clean_up_after_deleted(rows).await?;
         if touched == 0 {
@@ -63,7 +63,7 @@ impl Upkeep {
         Ok(touched)
     }
 
-    async fn clean_up_after_deleted(&self, rows: i64) -> Result<u64, StoreError> {
+    async fn clean_up_after_deleted(&self, rows: i64) -> Result<u64> {
         let found = query(
             "SELECT operator_id, webhook_id FROM deleted_webhooks ORDER BY operator_id, webhook_id LIMIT 1",
         );
@@ -107,7 +107,7 @@ impl Upkeep {
         self.write(move |tx| first_that_finds_any(tx, steps).boxed()).await
     }
 
-    async fn clean_up_after_disabled(&self, rows: i64) -> Result<u64, StoreError> {
+    async fn clean_up_after_disabled(&self, rows: i64) -> Result<u64> {
         let found = query(
             "SELECT operator_id, webhook_id, disabled_at FROM webhooks
              WHERE status = 'disabled' AND EXISTS (
@@ -121,7 +121,7 @@ impl Upkeep {
         self.write(move |tx| give_up_some(tx, (operator, webhook), since, rows).boxed()).await
     }
 
-    async fn delete_old_requests(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_requests(&self, before: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
                  SELECT operator_id, idempotency_key FROM requests
@@ -133,7 +133,7 @@ impl Upkeep {
     }
 
     /// An approval lasts no longer than an idempotency key, and an operator's number is for a day.
-    async fn delete_old_co_signatures(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_co_signatures(&self, before: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM co_signatures WHERE (operator_id, transfer_id, number) IN (
                  SELECT operator_id, transfer_id, number FROM co_signatures
@@ -145,7 +145,7 @@ impl Upkeep {
     }
 
     /// An operator's number is for a day, by which requests are kept, too.
-    async fn delete_old_token_accounts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_token_accounts(&self, before: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM token_account_creations WHERE (operator_id, created_at, wallet, idempotency_key) IN (
                  SELECT operator_id, created_at, wallet, idempotency_key FROM token_account_creations
@@ -158,12 +158,7 @@ impl Upkeep {
 
     /// Deletes those for which this condition holds. With a cross join, SQLite looks up each operator's oldest actions instead of scanning
     /// all of them.
-    async fn delete_old_actions(
-        &self,
-        is_named: &'static str,
-        before: Timestamp,
-        rows: i64,
-    ) -> Result<u64, StoreError> {
+    async fn delete_old_actions(&self, is_named: &'static str, before: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM actions WHERE action_id IN (
                  SELECT actions.action_id FROM operators CROSS JOIN actions
@@ -176,7 +171,7 @@ impl Upkeep {
         .await
     }
 
-    async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_attempts(&self, before: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM delivery_attempts WHERE (operator_id, webhook_id, event_id, attempt) IN (
                  SELECT operator_id, webhook_id, event_id, attempt FROM delivery_attempts
@@ -188,7 +183,7 @@ impl Upkeep {
     }
 
     /// Deletes events with their deliveries and attempts, one operator at a time. Keeps what is pending for an existing webhook.
-    async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64> {
         // With a cross join, SQLite looks up each operator's oldest events instead of scanning all events.
         let found: Vec<(OperatorId, EventId)> = sql! {
             "SELECT events.operator_id, events.event_id FROM operators CROSS JOIN events
@@ -239,7 +234,7 @@ impl Upkeep {
     /// Deletes ended transfers that no event names any more and whose idempotency keys have expired, with the history
     /// entries of refusals. Where refusals are signed, keeps unsigned ones. One operator at a time. Returns how many it
     /// examined: some may have to stay, and the next call continues after them; at the end it starts over.
-    async fn delete_old_transfers(&self, old: &TooOld, rows: i64) -> Result<u64, StoreError> {
+    async fn delete_old_transfers(&self, old: &TooOld, rows: i64) -> Result<u64> {
         let ends = [
             ("settled", old.transfers_before),
             ("rejected", old.refusals_before),
@@ -277,12 +272,7 @@ impl Upkeep {
         self.looked_at.lock()
     }
 
-    async fn delete_transfers(
-        &self,
-        operator: OperatorId,
-        ids: &[TransferId],
-        old: &TooOld,
-    ) -> Result<(), StoreError> {
+    async fn delete_transfers(&self, operator: OperatorId, ids: &[TransferId], old: &TooOld) -> Result<()> {
         let transfers = sql! {
             "DELETE FROM transfers
              WHERE operator_id = {operator} AND key_expires_unix <= {now} AND transfer_id IN ({ids})
@@ -316,7 +306,7 @@ async fn delete_refusals(
     tx: &mut Transaction<'_>,
     operator: OperatorId,
     transfers: &[TransferId],
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if transfers.is_empty() {
         return Ok(());
     }
@@ -333,7 +323,7 @@ async fn delete_refusals(
 async fn first_that_finds_any(
     tx: &mut Transaction<'_>,
     steps: impl IntoIterator<Item = Query>,
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     for step in steps {
         let touched = step.execute(&mut *tx).await?;
         if touched > 0 {

@@ -8,7 +8,7 @@ use super::operators::{count_in, lock_operator};
 use super::query::{Query, Sql, columns, sql};
 use super::row::row;
 use super::stored::Base64;
-use super::{CoSignatures, Due, StoreError};
+use super::{CoSignatures, Due, Result, StoreError};
 use purser_model::{CoSignature, CoSigned, OperatorId, SignedTransfer, Timestamp, TransferId};
 
 /// The columns of a [`CoSignature`].
@@ -34,7 +34,7 @@ impl CoSignatures {
         &self,
         operator: OperatorId,
         transfer: TransferId,
-    ) -> Result<Vec<CoSignature>, StoreError> {
+    ) -> Result<Vec<CoSignature>> {
         sql! {
             "SELECT {columns} FROM co_signatures
              WHERE operator_id = {operator} AND transfer_id = {transfer} ORDER BY number",
@@ -45,11 +45,7 @@ impl CoSignatures {
     }
 
     /// How many of the operator were made later than `since`, without those that cannot land any more and have not.
-    pub async fn count_co_signatures(
-        &self,
-        operator: OperatorId,
-        since: Timestamp,
-    ) -> Result<u64, StoreError> {
+    pub async fn count_co_signatures(&self, operator: OperatorId, since: Timestamp) -> Result<u64> {
         let counted: Option<u64> = counted(operator, since).fetch_optional(self.reader()).await?;
         Ok(counted.unwrap_or(0))
     }
@@ -61,7 +57,7 @@ impl CoSignatures {
         new: &CoSignature,
         look_at: Timestamp,
         (since, most): (Timestamp, u32),
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let CoSignature { operator_id: operator, transfer_id: transfer, created_at: now, .. } = *new;
         let CoSigned { grant, signed } = &new.co_signed;
         let waits = sql! {
@@ -111,7 +107,7 @@ impl CoSignatures {
         again_after: Duration,
         longest: Duration,
         rows_max: u32,
-    ) -> Result<Vec<CoSignature>, StoreError> {
+    ) -> Result<Vec<CoSignature>> {
         sql! {
             "WITH due AS MATERIALIZED (
                  SELECT operator_id, transfer_id, number FROM co_signatures
@@ -127,11 +123,7 @@ impl CoSignatures {
     }
 
     /// Looks at one again at `look_at`.
-    pub async fn put_off_co_signature(
-        &self,
-        row: &CoSignature,
-        look_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn put_off_co_signature(&self, row: &CoSignature, look_at: Timestamp) -> Result<()> {
         sql! {
             "UPDATE co_signatures SET look_at = {look_at}
              WHERE operator_id = {operator_id} AND transfer_id = {transfer_id} AND number = {number}
@@ -143,11 +135,7 @@ impl CoSignatures {
     }
 
     /// It cannot land any more, and its grant is closed. `is_unspent`: it has not landed, so that nothing was paid.
-    pub async fn mark_co_signature_ended(
-        &self,
-        row: &CoSignature,
-        is_unspent: bool,
-    ) -> Result<(), StoreError> {
+    pub async fn mark_co_signature_ended(&self, row: &CoSignature, is_unspent: bool) -> Result<()> {
         sql! {
             "UPDATE co_signatures SET look_at = NULL, is_unspent = {is_unspent}
              WHERE operator_id = {operator_id} AND transfer_id = {transfer_id} AND number = {number}",

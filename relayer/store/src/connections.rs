@@ -12,7 +12,7 @@ use deadpool::managed::{self, Metrics, Object, PoolError, RecycleError, RecycleR
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::Notify;
 
-use super::StoreError;
+use super::{Result, StoreError};
 
 /// Longest time for one call.
 pub(super) const CALL_LIMIT: Duration = Duration::from_secs(10);
@@ -36,11 +36,11 @@ pub(super) fn overdue() -> StoreError {
 pub(super) trait Connect: Send + Sync + 'static {
     type Connection: Send;
 
-    fn connect(&self) -> impl Future<Output = Result<Self::Connection, StoreError>> + Send;
+    fn connect(&self) -> impl Future<Output = Result<Self::Connection>> + Send;
     /// Whether the other end may vanish while the connection stays open.
     const IS_REMOTE: bool;
     fn is_alive(&self, connection: &mut Self::Connection) -> impl Future<Output = bool> + Send;
-    fn close(connection: Self::Connection) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn close(connection: Self::Connection) -> impl Future<Output = Result<()>> + Send;
 }
 
 /// A bounded pool of connections, opened on demand.
@@ -84,7 +84,7 @@ impl<C: Connect> managed::Manager for Opener<C> {
     type Type = Opened<C::Connection>;
     type Error = StoreError;
 
-    async fn create(&self) -> Result<Self::Type, StoreError> {
+    async fn create(&self) -> Result<Self::Type> {
         let after_failures = self.failures.load(Ordering::SeqCst);
         if self.full_at().is_some_and(|at| at.elapsed() < FULL_FOR) {
             return Err(StoreError::NoRoom);
@@ -121,7 +121,7 @@ impl<C: Connect> managed::Manager for Opener<C> {
 }
 
 impl<C: Connect> Connections<C> {
-    pub(super) fn new(connect: C, connections_max: usize, waits: Histogram) -> Result<Self, StoreError> {
+    pub(super) fn new(connect: C, connections_max: usize, waits: Histogram) -> Result<Self> {
         let opener = Opener {
             connect,
             failures: AtomicU64::new(0),
@@ -144,10 +144,7 @@ impl<C: Connect> Connections<C> {
     }
 
     /// Makes a call with a connection, and gives up when it takes too long; then every connection is suspect.
-    pub(super) async fn call<T>(
-        &self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
+    pub(super) async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         match tokio::time::timeout(CALL_LIMIT, call).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -158,7 +155,7 @@ impl<C: Connect> Connections<C> {
     }
 
     /// A connection for one call; see [`Lent::give_back`].
-    pub(super) async fn lend(&self) -> Result<Lent<C>, StoreError> {
+    pub(super) async fn lend(&self) -> Result<Lent<C>> {
         let asked_at = Instant::now();
         let got = self.get().await;
         self.waits.observe(asked_at.elapsed().as_secs_f64());
@@ -207,13 +204,13 @@ impl<C: Connect> Connections<C> {
 pub(super) struct Lent<C: Connect>(Option<Object<Opener<C>>>);
 
 impl<C: Connect> Lent<C> {
-    pub(super) fn connection(&mut self) -> Result<&mut C::Connection, StoreError> {
+    pub(super) fn connection(&mut self) -> Result<&mut C::Connection> {
         let object = self.0.as_mut().ok_or_else(overdue)?;
         Ok(&mut object.connection)
     }
 
     /// Gives the connection back if the call succeeded.
-    pub(super) fn give_back<T>(mut self, answer: &Result<T, StoreError>) {
+    pub(super) fn give_back<T>(mut self, answer: &Result<T>) {
         match answer {
             Err(StoreError::Postgres(_) | StoreError::Sqlite(_)) => {}
             Err(StoreError::Unavailable { is_connection_lost, .. }) => {

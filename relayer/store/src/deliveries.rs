@@ -9,7 +9,7 @@ use super::pools::Pools;
 use super::query::{Each, Piece, Sql, joined, sql, text};
 use super::row::unreadable;
 use super::stored::{Below, OrEmpty};
-use super::{Deliveries, StoreError, Transaction};
+use super::{Deliveries, Result, Transaction};
 use purser_model::{
     Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
 };
@@ -25,11 +25,7 @@ pub struct LeasedDelivery {
 
 impl Deliveries {
     /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and not leased for `lease`.
-    pub async fn list_due_webhooks(
-        &self,
-        now: Timestamp,
-        lease: Duration,
-    ) -> Result<Vec<WebhookId>, StoreError> {
+    pub async fn list_due_webhooks(&self, now: Timestamp, lease: Duration) -> Result<Vec<WebhookId>> {
         sql! {
             "SELECT webhook_id FROM webhooks
              WHERE status = 'enabled' AND EXISTS (
@@ -44,10 +40,7 @@ impl Deliveries {
     }
 
     /// Which of the operator's webhooks (100 at most) have undelivered deliveries.
-    pub async fn list_undelivered_webhooks(
-        &self,
-        operator: OperatorId,
-    ) -> Result<Vec<WebhookId>, StoreError> {
+    pub async fn list_undelivered_webhooks(&self, operator: OperatorId) -> Result<Vec<WebhookId>> {
         sql! {
             "SELECT webhook_id FROM webhooks
              WHERE operator_id = {operator} AND EXISTS (
@@ -66,7 +59,7 @@ impl Deliveries {
         operator: OperatorId,
         webhook: WebhookId,
         at_most: u32,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let count = sql! {
             "SELECT COUNT(*) FROM (
                  SELECT 1 FROM deliveries
@@ -78,7 +71,7 @@ impl Deliveries {
     }
 
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.
-    pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>> {
         let next: Option<Option<Timestamp>> = sql! {
             "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > {now}",
             now
@@ -90,12 +83,7 @@ impl Deliveries {
 
     /// For the dispatcher: makes up to `rows_max` deliveries of any operator due now that a clock which was ahead set
     /// further ahead than `longest`, the longest delay before a retry.
-    pub async fn hasten_deliveries(
-        &self,
-        now: Timestamp,
-        longest: Duration,
-        rows_max: u32,
-    ) -> Result<(), StoreError> {
+    pub async fn hasten_deliveries(&self, now: Timestamp, longest: Duration, rows_max: u32) -> Result<()> {
         let latest = Due::within(now, longest).latest;
         // There are hardly ever any, and looking does not hold up the writer.
         let any: Option<WebhookId> = sql! {
@@ -126,7 +114,7 @@ impl Deliveries {
         now: Timestamp,
         lease_expires_at: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<LeasedDelivery>, StoreError> {
+    ) -> Result<Vec<LeasedDelivery>> {
         let Webhook { id, operator_id, .. } = webhook;
         // A separate CTE, so that Postgres runs it once; inside a join it may run repeatedly and exceed the limit.
         let leased: Vec<(EventId, u32)> = sql! {
@@ -168,7 +156,7 @@ impl Deliveries {
         (operator, webhook): (OperatorId, WebhookId),
         event: EventId,
         due_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "UPDATE deliveries SET next_attempt_at = {due_at}, lease_holder = NULL, lease_expires_at = NULL
              WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id = {event} AND state = 'pending'
@@ -181,7 +169,7 @@ impl Deliveries {
 
     /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
     /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
-    pub async fn release_orphaned_deliveries(&self) -> Result<(), StoreError> {
+    pub async fn release_orphaned_deliveries(&self) -> Result<()> {
         match self.pools {
             Pools::Sqlite { .. } => {
                 sql! {
@@ -205,7 +193,7 @@ impl Deliveries {
         status: Option<DeliveryStatus>,
         after: Option<EventId>,
         rows_max: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Vec<Delivery>> {
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "deliveries.state" } else { "''" };
         let mut deliveries: Vec<Delivery> = sql! {
@@ -251,7 +239,7 @@ pub(super) async fn insert_deliveries(
     (operator, event): (OperatorId, EventId),
     deliveries: &[(WebhookId, DeliveryState)],
     now: Timestamp,
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     if deliveries.is_empty() {
         return Ok(0);
     }
@@ -284,7 +272,7 @@ pub(super) async fn give_up_some(
     (operator, webhook): (OperatorId, WebhookId),
     now: Timestamp,
     rows: i64,
-) -> Result<u64, StoreError> {
+) -> Result<u64> {
     sql! {
         "UPDATE deliveries SET state = 'undelivered', next_attempt_at = NULL, ended_at = {now},
              lease_holder = NULL, lease_expires_at = NULL

@@ -1,6 +1,6 @@
 //! Deliveries and attempts as columns, and back.
 
-use super::StoreError;
+use super::Result;
 use super::row::{Record, Row, row, unreadable};
 use purser_model::{Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, Timestamp};
 
@@ -23,7 +23,7 @@ row! { Delivery from row {
 pub(super) struct AttemptRow(pub EventId, pub Attempt);
 
 impl Record for AttemptRow {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let outcome = match (row.get("status_code")?, row.get("unanswered")?) {
             (Some(status), None) => AttemptOutcome::Answered {
                 status,

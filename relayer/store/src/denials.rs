@@ -5,7 +5,7 @@ use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::query::{Each, Piece, joined, sql, text};
 use super::row::row;
 use super::transfer_row::COLUMNS;
-use super::{Denials, StoreError};
+use super::{Denials, Result, StoreError};
 use futures::FutureExt;
 use purser_model::{
     Denial, DenialHead, Network, Operator, OperatorId, Refused, Timestamp, Transfer, TransferId,
@@ -19,7 +19,7 @@ row! { Denial { number, transfer_id, document, signature } }
 
 impl Denials {
     /// For a worker: up to `rows_max` refused transfers of every operator without a signed denial, earliest refusal first.
-    pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>, StoreError> {
+    pub async fn list_undenied(&self, rows_max: u32) -> Result<Vec<Refused>> {
         // With cross joins, SQLite starts from the few transfers.
         sql! {
             "SELECT {columns}, accounts.address AS account_address, operators.address AS operator_address
@@ -35,7 +35,7 @@ impl Denials {
     }
 
     /// The end of the operator's chain.
-    pub async fn find_denial_head(&self, operator: OperatorId) -> Result<DenialHead, StoreError> {
+    pub async fn find_denial_head(&self, operator: OperatorId) -> Result<DenialHead> {
         let last = self.list_denials(operator, 0, None, 1).await?.pop();
         Ok(last.map_or_else(DenialHead::default, |last| {
             DenialHead::of(last.number, last.transfer_id, &last.document)
@@ -44,7 +44,7 @@ impl Denials {
 
     /// For a worker: extends the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another relayer
     /// extended it first.
-    pub async fn append_denials(&self, operator: OperatorId, denials: &[Denial]) -> Result<(), StoreError> {
+    pub async fn append_denials(&self, operator: OperatorId, denials: &[Denial]) -> Result<()> {
         if denials.is_empty() {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Denials {
         above: u64,
         below: Option<u64>,
         rows_max: u32,
-    ) -> Result<Vec<Denial>, StoreError> {
+    ) -> Result<Vec<Denial>> {
         sql! {
             "SELECT number, transfer_id, document, signature FROM denials
              WHERE operator_id = {operator} AND number > {above} AND number < {below}
@@ -105,7 +105,7 @@ impl Denials {
         operator: OperatorId,
         above: u64,
         rows_max: u32,
-    ) -> Result<Vec<Denial>, StoreError> {
+    ) -> Result<Vec<Denial>> {
         sql! {
             "SELECT number, transfer_id, document, signature FROM denials
              WHERE operator_id = {operator} AND number > {above} ORDER BY number LIMIT {rows_max}",
@@ -116,7 +116,7 @@ impl Denials {
     }
 
     /// For a worker: the operators on `network` whose chains grew since their last head and whose next head is due.
-    pub async fn list_due_heads(&self, network: Network, due: Due) -> Result<Vec<Operator>, StoreError> {
+    pub async fn list_due_heads(&self, network: Network, due: Due) -> Result<Vec<Operator>> {
         sql! {
             "SELECT {columns}
              FROM operators
@@ -130,12 +130,7 @@ impl Denials {
     }
 
     /// For a worker: claims the writing of the operator's head until `next_at`, unless another relayer has it.
-    pub async fn claim_head(
-        &self,
-        operator: OperatorId,
-        due: Due,
-        next_at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub async fn claim_head(&self, operator: OperatorId, due: Due, next_at: Timestamp) -> Result<bool> {
         let claimed = sql! {
             "UPDATE operators SET head_next_at = {next_at}
              WHERE operator_id = {operator} AND (head_next_at IS NULL OR {is_due})",
@@ -153,7 +148,7 @@ impl Denials {
         number: u64,
         tx_signature: &str,
         next_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "UPDATE operators SET head_number = {number}, head_signature = {tx_signature}, head_next_at = {next_at}
              WHERE operator_id = {operator} AND head_number < {number}",

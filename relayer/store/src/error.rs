@@ -22,6 +22,9 @@ const UNAVAILABLE_CODES: [i32; 5] =
     [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR, ffi::SQLITE_CANTOPEN];
 const ALREADY_THERE_CODES: [i32; 2] = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
 
+/// What a call gives, or why the database failed it.
+pub(super) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Why the database failed a call.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -1,6 +1,6 @@
 //! Events as rows.
 
-use super::StoreError;
+use super::Result;
 use super::query::Sql;
 use super::row::{Record, Row, unreadable};
 use purser_model::{Event, Subject};
@@ -11,7 +11,7 @@ pub(super) const COLUMNS: Sql<&str> =
     events.transfer_id, events.threshold_usdc, events.webhook_id, events.data, events.created_at");
 
 impl Record for Event {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let columns = (row.get("transfer_id")?, row.get("threshold_usdc")?, row.get("webhook_id")?);
         let subject = match columns {
             (Some(transfer_id), None, None) => {

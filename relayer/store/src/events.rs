@@ -9,7 +9,7 @@ use super::event_row::COLUMNS;
 use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
 use super::stored::{Below, OrEmpty};
 use super::webhook_row::all_of;
-use super::{Database, Events, StoreError, Transaction};
+use super::{Database, Events, Result, Transaction};
 use purser_model::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
 };
@@ -57,7 +57,7 @@ impl Events {
     }
 
     /// The operator's event with this id.
-    pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>, StoreError> {
+    pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>> {
         sql! {
             "SELECT {columns} FROM events WHERE operator_id = {operator} AND event_id = {id}",
             columns = COLUMNS, operator, id
@@ -74,7 +74,7 @@ impl Events {
         account: Option<AccountId>,
         after: Option<EventId>,
         rows_max: u32,
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Event>> {
         let pages = Piece(|values: &mut Vec<_>| {
             let (operator, below) = (operator.place(values), Below(after).place(values));
             let ending = format!("ORDER BY event_id DESC LIMIT {}", rows_max.place(values));
@@ -103,7 +103,7 @@ impl Events {
         &self,
         operator: OperatorId,
         accounts: &[AccountId],
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Event>> {
         if accounts.is_empty() {
             return Ok(Vec::new());
         }
@@ -132,7 +132,7 @@ impl Database {
         until: Timestamp,
         after: Option<EventId>,
         rows_max: u32,
-    ) -> Result<Vec<Event>, StoreError> {
+    ) -> Result<Vec<Event>> {
         // Ids begin with the millisecond of their events, so they select the span.
         let (first, last) = (EventId::new(since, 0), EventId::new(until, u128::MAX));
         sql! {
@@ -153,7 +153,7 @@ pub(super) async fn announce(
     tx: &mut Transaction<'_>,
     events: &[Event],
     now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
+) -> Result<Vec<WebhookId>> {
     let mut notified = Vec::new();
     if events.is_empty() {
         return Ok(notified);
@@ -175,7 +175,7 @@ pub(super) async fn announce(
 }
 
 /// Inserts an event if it is missing.
-pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<(), StoreError> {
+pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<()> {
     insertion(std::slice::from_ref(event), "").execute(tx).await.map(|_| ())
 }
 
@@ -215,7 +215,7 @@ pub(super) async fn insert_deliveries(
     event: &Event,
     webhooks: &[Webhook],
     now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
+) -> Result<Vec<WebhookId>> {
     let concerned: Vec<(WebhookId, DeliveryState)> =
         webhooks.iter().filter_map(|webhook| Some((webhook.id, webhook.delivery_of(event, now)?))).collect();
     super::deliveries::insert_deliveries(tx, (event.operator_id, event.id), &concerned, now).await?;

@@ -7,7 +7,7 @@ use super::events::announce;
 use super::marks::{Mark, OneOf};
 use super::query::sql;
 use super::row::row;
-use super::{Index, StoreError, ledgers};
+use super::{Index, Result, ledgers};
 use purser_model::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
 
 /// An entry that a fork dropped.
@@ -25,11 +25,7 @@ row! { Undone from row {
 impl Index {
     /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
     /// oldest first.
-    pub async fn list_open_transactions(
-        &self,
-        network: Network,
-        rows_max: usize,
-    ) -> Result<Vec<Mark>, StoreError> {
+    pub async fn list_open_transactions(&self, network: Network, rows_max: usize) -> Result<Vec<Mark>> {
         sql! {
             "SELECT DISTINCT tx_signature, slot FROM history
              WHERE network = {network} AND NOT is_final AND slot IS NOT NULL
@@ -41,7 +37,7 @@ impl Index {
     }
 
     /// For the indexer: marks transactions that can no longer be forked away. At most 1,000.
-    pub async fn mark_final(&self, network: Network, transactions: &[Mark]) -> Result<(), StoreError> {
+    pub async fn mark_final(&self, network: Network, transactions: &[Mark]) -> Result<()> {
         if transactions.is_empty() {
             return Ok(());
         }
@@ -60,7 +56,7 @@ impl Index {
         network: Network,
         transaction: &Mark,
         now: Timestamp,
-    ) -> Result<usize, StoreError> {
+    ) -> Result<usize> {
         let Mark { signature, slot } = transaction;
         let undo = sql! {
             "DELETE FROM history

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::history::tag_text;
 use super::query::{Each, columns, sql};
 use super::row::{row, unreadable};
-use super::{Index, StoreError, Transfers};
+use super::{Index, Result, Transfers};
 use purser_model::{ApprovalState, ApprovedBy, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
 
 row! { GrantOpened from row {
@@ -16,7 +16,7 @@ row! { GrantOpened from row {
 
 impl Index {
     /// Records a grant that was opened; a repeat changes nothing, but where a fork moved it to another slot.
-    pub async fn insert_grant_opened(&self, grant: &GrantOpened) -> Result<(), StoreError> {
+    pub async fn insert_grant_opened(&self, grant: &GrantOpened) -> Result<()> {
         sql! {
             "INSERT INTO grants_opened {row}
              ON CONFLICT (operator_id, grant_id, account_id, tx_signature) DO UPDATE SET
@@ -39,7 +39,7 @@ impl Transfers {
         &self,
         operator: OperatorId,
         transfers: &[Transfer],
-    ) -> Result<HashMap<TransferId, ApprovedBy>, StoreError> {
+    ) -> Result<HashMap<TransferId, ApprovedBy>> {
         let granted = transfers.iter().filter(|transfer| {
             transfer.approval.requested().is_some() && ApprovalState::of(transfer).is_granted()
         });

@@ -5,7 +5,7 @@ use super::ledgers::{AccountKey, Placed};
 use super::query::{Piece, Place, Sql, columns, merged, sql};
 use super::row::{Record, Row, unreadable};
 use super::stored::Below;
-use super::{Database, Events, History, StoreError, Transaction, ledgers};
+use super::{Database, Events, History, Result, StoreError, Transaction, ledgers};
 use purser_model::{
     AccountId, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
     PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, WebhookId,
@@ -26,7 +26,7 @@ const FIRST_PLACE: &str = "0";
 const MOMENT_CHARS: usize = 27;
 
 impl Record for PlacedEntry {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let position: String = row.get("position")?;
         // Positions from before places existed carry more text after the time.
         let visible_at = position.get(..MOMENT_CHARS).and_then(|moment| moment.parse().ok());
@@ -36,7 +36,7 @@ impl Record for PlacedEntry {
 }
 
 impl Record for HistoryEntry {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let spent: Option<u64> = row.get("spent_micros")?;
         let under: Option<u64> = row.get("policy_version")?;
         Ok(Self {
@@ -79,7 +79,7 @@ impl History {
         filter: &HistoryFilter,
         after: Option<&str>,
         rows_max: u32,
-    ) -> Result<Vec<PlacedEntry>, StoreError> {
+    ) -> Result<Vec<PlacedEntry>> {
         let since = filter.since.map_or_else(|| FIRST_PLACE.to_owned(), position_after);
         let until = filter.until.map(position_after);
         let below = Below([after, until.as_deref()].into_iter().flatten().min());
@@ -115,7 +115,7 @@ impl Events {
         operator: OperatorId,
         since: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
+    ) -> Result<Vec<HistoryEntry>> {
         sql! {
             "SELECT {columns} FROM history
              WHERE operator_id = {operator} AND entry_id IN (
@@ -138,7 +138,7 @@ impl Database {
         &self,
         transfer: &Transfer,
         next: &TransferState,
-    ) -> Result<Vec<HistoryEntry>, StoreError> {
+    ) -> Result<Vec<HistoryEntry>> {
         let parties = match own_settlement(transfer, next) {
             Some(_) => self.find_parties_of(transfer.network, &transfer.request).await?,
             None => Vec::new(),
@@ -158,7 +158,7 @@ pub(super) async fn announce_step(
     next: &TransferState,
     entries: &[HistoryEntry],
     now: Timestamp,
-) -> Result<Vec<WebhookId>, StoreError> {
+) -> Result<Vec<WebhookId>> {
     let mut events = Event::of_step(transfer, next, now);
     for entry in entries {
         events.extend(record(tx, entry, now).await?);
@@ -171,7 +171,7 @@ pub(super) async fn record(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
-) -> Result<Option<Event>, StoreError> {
+) -> Result<Option<Event>> {
     match entry.outcome {
         EntryOutcome::Settled { .. } => {
             let Some(placed) = ledgers::place_and_book(tx, entry, now).await? else { return Ok(None) };
@@ -202,7 +202,7 @@ async fn insert_placed(
     entry: &HistoryEntry,
     placed: Placed,
     is_final: bool,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let position = position_of(entry, placed);
     let is_new = insert_entry(tx, entry, &position, is_final).await?;
     if is_new { Ok(()) } else { Err(StoreError::Contended) }
@@ -216,7 +216,7 @@ pub(super) async fn record_read(
     entry: &HistoryEntry,
     is_final: bool,
     read_at: Option<Timestamp>,
-) -> Result<Option<Vec<Event>>, StoreError> {
+) -> Result<Option<Vec<Event>>> {
     let now = read_at.unwrap_or(entry.created_at);
     let mut events = Vec::new();
     let placed = match ledgers::place_and_book(tx, entry, now).await? {
@@ -242,7 +242,7 @@ pub(super) async fn list_payments_under(
     (operator, account): AccountKey,
     version: u64,
     rows_max: u32,
-) -> Result<Vec<HistoryEntry>, StoreError> {
+) -> Result<Vec<HistoryEntry>> {
     // Searches only the latest entries: a policy becomes known with its payments, or little later.
     sql! {
         "SELECT {columns} FROM history
@@ -265,7 +265,7 @@ async fn insert_entry(
     entry: &HistoryEntry,
     position: &str,
     is_final: bool,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let is_payment = entry.kind == EntryKind::Transfer && entry.outcome.status() == HistoryStatus::Settled;
     let tag = entry.transfer_id.filter(|_| is_payment).map(|id| id.tag());
     let (signature, slot, reason, message) = match &entry.outcome {
@@ -290,11 +290,7 @@ async fn insert_entry(
 
 /// Moves an existing entry to the chain's slot and time if it was recorded with others, and gives it a new place, so
 /// that pollers see it.
-async fn mark_moved(
-    tx: &mut Transaction<'_>,
-    entry: &HistoryEntry,
-    position: &str,
-) -> Result<(), StoreError> {
+async fn mark_moved(tx: &mut Transaction<'_>, entry: &HistoryEntry, position: &str) -> Result<()> {
     let EntryOutcome::Settled { slot, .. } = &entry.outcome else { return Ok(()) };
     sql! {
         "UPDATE history SET slot = {slot}, created_at = {created_at}, position = {position}
@@ -307,7 +303,7 @@ async fn mark_moved(
 }
 
 /// Gives an existing payment the number that was read. A log that one node cut off says nothing against a number that another one showed.
-async fn mark_numbered(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<(), StoreError> {
+async fn mark_numbered(tx: &mut Transaction<'_>, entry: &HistoryEntry) -> Result<()> {
     let Some(number) = entry.number else { return Ok(()) };
     let is_cut_off = number == PaymentNumber::CutOff;
     sql! {

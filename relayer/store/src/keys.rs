@@ -4,7 +4,7 @@ use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
 use super::query::{Each, Query, Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::Below;
-use super::{Keys, StoreError};
+use super::{Keys, Result, StoreError};
 use purser_model::{ApiKey, HashedKey, KeyHolder, KeyId, Operator, OperatorId, Timestamp};
 
 /// The columns of an [`ApiKey`].
@@ -14,7 +14,7 @@ pub(super) const COLUMNS: Sql<&str> =
     api_keys.allowed_cidrs");
 
 impl Record for ApiKey {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let holder = row.get::<Option<_>>("account_id")?.map_or(KeyHolder::Operator, KeyHolder::Agent);
         Ok(Self {
             id: row.get("key_id")?,
@@ -37,7 +37,7 @@ impl Record for ApiKey {
 struct OwnedKey(ApiKey, Operator);
 
 impl Record for OwnedKey {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(ApiKey::read(row)?, Operator::read(row)?))
     }
 }
@@ -55,17 +55,12 @@ fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
 
 impl Keys {
     /// Stores a key by its hash. The database ensures that an agent key's account is the operator's.
-    pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<(), StoreError> {
+    pub async fn insert_key(&self, key: &ApiKey, hash: &HashedKey) -> Result<()> {
         insert(key, hash).run(self.writer()).await
     }
 
     /// Likewise, unless the operator already has `keys_max` unrevoked keys: then `Full`.
-    pub async fn insert_key_within(
-        &self,
-        key: &ApiKey,
-        hash: &HashedKey,
-        keys_max: u32,
-    ) -> Result<(), StoreError> {
+    pub async fn insert_key_within(&self, key: &ApiKey, hash: &HashedKey, keys_max: u32) -> Result<()> {
         let (insert, operator) = (insert(key, hash), key.operator_id);
         // Counts no further than the limit.
         let count = sql! {
@@ -89,7 +84,7 @@ impl Keys {
 
     /// The key with this hash, including revoked and expired ones, and its operator. Takes no owner, because it finds
     /// the owner.
-    pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>, StoreError> {
+    pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>> {
         let found: Option<OwnedKey> = sql! {
             "SELECT {columns}, {operator_columns}
              FROM api_keys JOIN operators ON operators.operator_id = api_keys.operator_id
@@ -102,20 +97,20 @@ impl Keys {
     }
 
     /// The key with this id, for any owner. For the command line.
-    pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+    pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>> {
         sql! {"SELECT {columns} FROM api_keys WHERE key_id = {id}", columns = COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
 
     /// The operator's key with this id.
-    pub async fn find_key_of(&self, operator: OperatorId, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+    pub async fn find_key_of(&self, operator: OperatorId, id: KeyId) -> Result<Option<ApiKey>> {
         let key = self.find_key(id).await?;
         Ok(key.filter(|key| key.operator_id == operator))
     }
 
     /// The operator's keys among `ids`, in no particular order. At most 1,000 ids.
-    pub async fn find_keys_of(&self, operator: OperatorId, ids: &[KeyId]) -> Result<Vec<ApiKey>, StoreError> {
+    pub async fn find_keys_of(&self, operator: OperatorId, ids: &[KeyId]) -> Result<Vec<ApiKey>> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -128,7 +123,7 @@ impl Keys {
     }
 
     /// Every key of the operator, newest first.
-    pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>, StoreError> {
+    pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>> {
         sql! {
             "SELECT {columns} FROM api_keys WHERE operator_id = {operator} ORDER BY key_id DESC",
             columns = COLUMNS, operator
@@ -144,7 +139,7 @@ impl Keys {
         holder: KeyHolder,
         after: Option<KeyId>,
         rows_max: u32,
-    ) -> Result<Vec<ApiKey>, StoreError> {
+    ) -> Result<Vec<ApiKey>> {
         let below = Below(after);
         let listed = match holder {
             KeyHolder::Operator => sql! {
@@ -164,12 +159,7 @@ impl Keys {
     }
 
     /// Whether `maker` made this key of the operator, or a key that made it, and so on.
-    pub async fn is_made_by(
-        &self,
-        operator: OperatorId,
-        key: KeyId,
-        maker: KeyId,
-    ) -> Result<bool, StoreError> {
+    pub async fn is_made_by(&self, operator: OperatorId, key: KeyId, maker: KeyId) -> Result<bool> {
         let found: Option<KeyId> = sql! {
             "WITH RECURSIVE makers (key_id) AS (
                  SELECT made_by FROM api_keys WHERE operator_id = {operator} AND key_id = {key}
@@ -192,7 +182,7 @@ impl Keys {
         operator: OperatorId,
         key: KeyId,
         now: Timestamp,
-    ) -> Result<Option<ApiKey>, StoreError> {
+    ) -> Result<Option<ApiKey>> {
         sql! {
             "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, {now})
              WHERE operator_id = {operator} AND key_id = {key} RETURNING {columns}",
@@ -204,7 +194,7 @@ impl Keys {
 
     /// For a worker: records when keys of any operator were last used; later stored times stay. Writes in id order, as
     /// every process does.
-    pub async fn mark_keys_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+    pub async fn mark_keys_used(&self, uses: &[(KeyId, Timestamp)]) -> Result<()> {
         let uses = uses.to_vec();
         self.write(move |tx| {
             async move {

@@ -5,7 +5,7 @@ use super::due::Due;
 use super::query::{Sql, columns, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
-use super::{Accounts, Index, StoreError};
+use super::{Accounts, Index, Result};
 use purser_model::{
     Account, AccountFilter, AccountId, AccountPlace, Network, Operator, Timestamp, UsdcAmount,
 };
@@ -20,7 +20,7 @@ pub struct KnownAccount {
 }
 
 impl Record for KnownAccount {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let account = Account::read(row)?;
         let began_at: Option<Timestamp> = row.get("began_at")?;
         let balance = UsdcAmount::from_micros(u64::try_from(row.get::<i64>("seen_micros")?).unwrap_or(0));
@@ -36,7 +36,7 @@ fn sweep_of(network: Network) -> String {
 
 impl Index {
     /// For the indexer: records that a sweep which began then has seen every account of the network.
-    pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<(), StoreError> {
+    pub async fn mark_swept(&self, network: Network, began_at: Timestamp) -> Result<()> {
         sql! {
             "INSERT INTO marks {row} ON CONFLICT (name) DO UPDATE SET at = excluded.at WHERE {is_older}",
             row = columns! { name = sweep_of(network), at = began_at },
@@ -55,7 +55,7 @@ impl Accounts {
         filter: impl Into<AccountFilter>,
         after: Option<AccountPlace>,
         rows_max: u32,
-    ) -> Result<Vec<KnownAccount>, StoreError> {
+    ) -> Result<Vec<KnownAccount>> {
         self.list_known(operator, (filter.into(), None), after, rows_max).await
     }
 
@@ -64,7 +64,7 @@ impl Accounts {
         &self,
         operator: &Operator,
         id: AccountId,
-    ) -> Result<Option<KnownAccount>, StoreError> {
+    ) -> Result<Option<KnownAccount>> {
         let found = self.list_known(operator, (AccountFilter::default(), Some(id)), None, 1).await?;
         Ok(found.into_iter().next())
     }
@@ -75,7 +75,7 @@ impl Accounts {
         (AccountFilter { status, tag }, named): (AccountFilter, Option<AccountId>),
         after: Option<AccountPlace>,
         rows_max: u32,
-    ) -> Result<Vec<KnownAccount>, StoreError> {
+    ) -> Result<Vec<KnownAccount>> {
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "status" } else { "''" };
         let of_id = if named.is_some() { "account_id" } else { "''" };

@@ -5,7 +5,7 @@ use super::due::Due;
 use super::pools::Pools;
 use super::query::{Each, Sql, sql};
 use super::transfer_row::COLUMNS;
-use super::{StoreError, Transfers};
+use super::{Result, Transfers};
 use purser_model::{Network, OperatorId, Timestamp, Transfer, TransferId};
 
 /// How many leases one statement renews.
@@ -20,7 +20,7 @@ impl Transfers {
         now: Timestamp,
         lease_expires_at: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<Transfer>, StoreError> {
+    ) -> Result<Vec<Transfer>> {
         // A separate CTE, so that Postgres runs it once; within the update it may run repeatedly and exceed the limit.
         sql! {
             "WITH abandoned AS MATERIALIZED (
@@ -44,7 +44,7 @@ impl Transfers {
         operator: OperatorId,
         ids: &[TransferId],
         lease_expires_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         for ids in ids.chunks(RENEWED_AT_ONCE_MAX) {
             sql! {
                 "UPDATE transfers SET lease_expires_at = {lease_expires_at}
@@ -59,12 +59,7 @@ impl Transfers {
     }
 
     /// Gives back one lease, so that a sweep resumes the transfer at once.
-    pub async fn release_lease(
-        &self,
-        operator: OperatorId,
-        id: TransferId,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn release_lease(&self, operator: OperatorId, id: TransferId, now: Timestamp) -> Result<()> {
         sql! {
             "UPDATE transfers SET lease_expires_at = {now}
              WHERE lease_holder = {holder} AND operator_id = {operator} AND transfer_id = {id}
@@ -76,20 +71,20 @@ impl Transfers {
     }
 
     /// Gives back every lease of this store at a stop, so that another may resume at once.
-    pub async fn release_leases(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn release_leases(&self, now: Timestamp) -> Result<()> {
         self.end_leases("=", now).await
     }
 
     /// Ends the leases of dead processes, at a start. A SQLite file serves one relayer, so every earlier holder is
     /// gone. On Postgres others may be alive, and leases of dead ones expire by themselves.
-    pub async fn release_orphaned_leases(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn release_orphaned_leases(&self, now: Timestamp) -> Result<()> {
         match self.pools {
             Pools::Sqlite { .. } => self.end_leases("<>", now).await,
             Pools::Postgres { .. } => Ok(()),
         }
     }
 
-    async fn end_leases(&self, is_ours: &'static str, now: Timestamp) -> Result<(), StoreError> {
+    async fn end_leases(&self, is_ours: &'static str, now: Timestamp) -> Result<()> {
         sql! {
             "UPDATE transfers SET lease_expires_at = {now}
              WHERE lease_holder {is_ours} {holder} AND state IN ('claimed', 'signed', 'sent')

@@ -3,7 +3,7 @@
 use super::query::{Each, Sql, sql};
 use super::row::row;
 use super::stored::OrEmpty;
-use super::{Index, StoreError, Transaction};
+use super::{Index, Result, Transaction};
 use futures::FutureExt;
 use purser_model::{
     AccountId, Address, EntryKind, EntryOutcome, HistoryEntry, Network, OperatorId, Timestamp, UsdcAmount,
@@ -72,11 +72,7 @@ const NEXT_PLACE: Sql<&str> = Sql("placed_micros = CASE
 /// The next place in an entry's account: never before the entry's time or `now`, and after every place given so far.
 ///
 /// Locks the account's ledger until the commit, so the next writer gets a later place and becomes visible later.
-pub(super) async fn place(
-    tx: &mut Transaction<'_>,
-    entry: &HistoryEntry,
-    now: Timestamp,
-) -> Result<Placed, StoreError> {
+pub(super) async fn place(tx: &mut Transaction<'_>, entry: &HistoryEntry, now: Timestamp) -> Result<Placed> {
     let placed: Option<i64> = sql! {
         "INSERT INTO ledgers
              (operator_id, account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros,
@@ -104,10 +100,7 @@ fn slot_of(entry: &HistoryEntry) -> u64 {
 }
 
 /// Locks an account's ledger until the commit, so writers of the account's entries take turns.
-pub(super) async fn lock(
-    tx: &mut Transaction<'_>,
-    (operator, account): AccountKey,
-) -> Result<(), StoreError> {
+pub(super) async fn lock(tx: &mut Transaction<'_>, (operator, account): AccountKey) -> Result<()> {
     sql! {
         "UPDATE ledgers SET booked_micros = booked_micros
          WHERE operator_id = {operator} AND account_id = {account}",
@@ -123,7 +116,7 @@ pub(super) async fn place_and_book(
     tx: &mut Transaction<'_>,
     entry: &HistoryEntry,
     now: Timestamp,
-) -> Result<Option<Placed>, StoreError> {
+) -> Result<Option<Placed>> {
     let booked: Option<i64> = sql! {
         "INSERT INTO ledgers
              (operator_id, account_id, placed_micros, newest_slot, booked_micros, unexplained_micros, seen_micros, seen_slot)
@@ -146,7 +139,7 @@ pub(super) async fn unbook(
     tx: &mut Transaction<'_>,
     (operator, account): AccountKey,
     micros: i64,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     sql! {
         "UPDATE ledgers SET booked_micros = booked_micros - {micros}
          WHERE operator_id = {operator} AND account_id = {account}",
@@ -175,7 +168,7 @@ impl Index {
         network: Network,
         after: Option<AccountId>,
         rows_max: usize,
-    ) -> Result<Vec<Ledger>, StoreError> {
+    ) -> Result<Vec<Ledger>> {
         // With a cross join, SQLite reads the accounts in order instead of sorting all of an operator's.
         sql! {
             "SELECT {columns}
@@ -194,11 +187,7 @@ impl Index {
 
     /// For the indexer: the ledgers of the ready accounts of every operator on `network` that have one of these token
     /// accounts. At most 1,000.
-    pub async fn find_ledgers(
-        &self,
-        network: Network,
-        token_accounts: &[Address],
-    ) -> Result<Vec<Ledger>, StoreError> {
+    pub async fn find_ledgers(&self, network: Network, token_accounts: &[Address]) -> Result<Vec<Ledger>> {
         sql! {
             "SELECT {columns}
              FROM accounts
@@ -214,7 +203,7 @@ impl Index {
     }
 
     /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with an unexplained difference.
-    pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>, StoreError> {
+    pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>> {
         sql! {
             "SELECT {columns}
              FROM ledgers
@@ -230,11 +219,7 @@ impl Index {
     }
 
     /// For the indexer: those of them that have a transfer under way.
-    pub async fn list_unexplained_and_paying(
-        &self,
-        network: Network,
-        rows_max: u32,
-    ) -> Result<Vec<Ledger>, StoreError> {
+    pub async fn list_unexplained_and_paying(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>> {
         sql! {
             "SELECT {columns}
              FROM ledgers
@@ -257,7 +242,7 @@ impl Index {
         network: Network,
         account: AccountId,
         slot: u64,
-    ) -> Result<Option<Ledger>, StoreError> {
+    ) -> Result<Option<Ledger>> {
         let ledger: Option<Ledger> = sql! {
             "SELECT {columns} FROM accounts LEFT JOIN ledgers
                  ON ledgers.operator_id = accounts.operator_id AND ledgers.account_id = accounts.account_id
@@ -282,7 +267,7 @@ impl Index {
     }
 
     /// For the indexer: records what a sweep saw at `slot`. A sight older than the last one changes nothing.
-    pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<(), StoreError> {
+    pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<()> {
         if seen.is_empty() {
             return Ok(());
         }
@@ -310,11 +295,7 @@ impl Index {
     }
 
     /// For the indexer: records `micros` that the chain holds beyond (or short of) what transactions account for.
-    pub async fn mark_unexplained(
-        &self,
-        (operator, account): AccountKey,
-        micros: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn mark_unexplained(&self, (operator, account): AccountKey, micros: i64) -> Result<()> {
         sql! {
             "INSERT INTO ledgers
                  (operator_id, account_id, booked_micros, unexplained_micros, seen_micros, seen_slot)

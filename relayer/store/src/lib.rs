@@ -102,6 +102,7 @@ use cleaning::LookedAt;
 pub use clock::SystemClock;
 pub use deliveries::LeasedDelivery;
 pub use due::Due;
+use error::Result;
 pub use error::StoreError;
 use events::Outbox;
 pub use known_balances::KnownAccount;
@@ -234,7 +235,7 @@ impl Deref for Database {
 impl Store {
     /// Opens the database at `url` and migrates its tables: `sqlite:///path/purser.db`, where a missing file is
     /// created, or `postgres://user:password@host/database`, which must exist.
-    pub async fn open(url: &str) -> Result<Self, StoreError> {
+    pub async fn open(url: &str) -> Result<Self> {
         let waits = Family::new_with_constructor(wait_seconds as fn() -> Histogram);
         let pools = Pools::open(url, &waits).await?;
         let holder = format!("{:032x}", rand::random::<u128>()).into();
@@ -260,7 +261,7 @@ impl Store {
     }
 
     /// The migrations that the tables have, ascending.
-    pub async fn list_migrations(&self) -> Result<Vec<i64>, StoreError> {
+    pub async fn list_migrations(&self) -> Result<Vec<i64>> {
         query("SELECT version FROM _sqlx_migrations ORDER BY version").fetch_all(self.reader()).await
     }
 
@@ -285,18 +286,18 @@ impl Upkeep {
 impl Database {
     /// Runs `work` in a transaction and commits it; repeats it from the beginning when it was `Contended`, a bounded
     /// number of times.
-    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    async fn write<T, F>(&self, work: F) -> Result<T>
     where
-        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
         self.write_in_turn(work, Turn::GoesOn).await
     }
 
-    async fn write_in_turn<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
+    async fn write_in_turn<T, F>(&self, work: F, turn: Turn) -> Result<T>
     where
-        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {

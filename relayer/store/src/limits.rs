@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::events::announce;
 use super::policies::find_daily_limit;
 use super::query::{Each, sql};
-use super::{Database, Events, StoreError, Transaction};
+use super::{Database, Events, Result, Transaction};
 use futures::FutureExt;
 use purser_model::{Event, EventType, HistoryEntry, Limit, OperatorId, Subscription, Timestamp};
 
@@ -17,10 +17,7 @@ pub(super) type LimitWatches = HashMap<OperatorId, Timestamp>;
 
 impl Database {
     /// Which of these operators (at most 1,000) subscribe to limits, and since when.
-    pub(super) async fn find_limit_watches(
-        &self,
-        operators: &[OperatorId],
-    ) -> Result<LimitWatches, StoreError> {
+    pub(super) async fn find_limit_watches(&self, operators: &[OperatorId]) -> Result<LimitWatches> {
         if operators.is_empty() {
             return Ok(LimitWatches::new());
         }
@@ -37,12 +34,12 @@ impl Database {
 
 impl Events {
     /// Whether the operator subscribes to limits.
-    pub async fn watches_limits(&self, operator: OperatorId) -> Result<bool, StoreError> {
+    pub async fn watches_limits(&self, operator: OperatorId) -> Result<bool> {
         Ok(!self.find_limit_watches(&[operator]).await?.is_empty())
     }
 
     /// Starts reading what the operator's payments spend, unless it has started.
-    pub async fn watch_limits(&self, operator: OperatorId, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn watch_limits(&self, operator: OperatorId, now: Timestamp) -> Result<()> {
         if self.watches_limits(operator).await? {
             return Ok(());
         }
@@ -52,7 +49,7 @@ impl Events {
 
 impl Events {
     /// For the indexer: announces limits that payments reached; a repeat changes nothing.
-    pub async fn announce_limits(&self, events: Vec<Event>, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn announce_limits(&self, events: Vec<Event>, now: Timestamp) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -71,7 +68,7 @@ pub(super) async fn watch_if_named(
     operator: OperatorId,
     subscription: &Subscription,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     if subscription.events().contains(&EventType::LimitThreshold) {
         watch(tx, operator, now).await?;
     }
@@ -79,11 +76,7 @@ pub(super) async fn watch_if_named(
 }
 
 /// Starts reading what the operator's payments spend.
-pub(super) async fn watch(
-    tx: &mut Transaction<'_>,
-    operator: OperatorId,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+pub(super) async fn watch(tx: &mut Transaction<'_>, operator: OperatorId, now: Timestamp) -> Result<()> {
     let since = Timestamp::from_unix_micros(now.unix_micros().saturating_sub(CLOCKS_DIFFER_MICROS));
     sql! {
         "UPDATE operators SET limits_since = {since} WHERE operator_id = {operator} AND limits_since IS NULL",
@@ -100,7 +93,7 @@ pub(super) async fn reached_by(
     entry: &HistoryEntry,
     watches: &LimitWatches,
     now: Timestamp,
-) -> Result<Vec<Event>, StoreError> {
+) -> Result<Vec<Event>> {
     let since = watches.get(&entry.operator_id);
     let (Some(spent), Some(_)) = (entry.spent, since.filter(|since| entry.created_at >= **since)) else {
         return Ok(Vec::new());

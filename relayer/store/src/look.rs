@@ -6,10 +6,10 @@ use sqlx::postgres::PgConnection;
 
 use super::postgres;
 use super::tables::{APPLIED, Applied, Tables, tables_of};
-use super::{StoreError, sqlite};
+use super::{Result, StoreError, sqlite};
 
 /// Inspects the database at `url` without creating or changing anything.
-pub async fn look_at(url: &str) -> Result<Found, StoreError> {
+pub async fn look_at(url: &str) -> Result<Found> {
     if let Some(file) = sqlite::file_of(url).map(Path::to_owned) {
         let place = file.display().to_string();
         if !file.exists() {
@@ -33,7 +33,7 @@ pub async fn look_at(url: &str) -> Result<Found, StoreError> {
 }
 
 /// Whether a pooler gives each transaction to another connection of the server: then one client's session is another's.
-pub async fn is_pooled_by_transaction(url: &str) -> Result<bool, StoreError> {
+pub async fn is_pooled_by_transaction(url: &str) -> Result<bool> {
     const SETS: &str = "SELECT set_config('purser.probe', $1, FALSE)";
     const READS: &str = "SELECT COALESCE(current_setting('purser.probe', TRUE), '')";
     /// A statement was prepared by another client, or is not there.

@@ -1,6 +1,6 @@
 use super::query::{Query, Sql, columns, sql};
 use super::row::row;
-use super::{Operators, StoreError, Transaction};
+use super::{Operators, Result, Transaction};
 use purser_model::{Address, Network, Operator, OperatorId};
 
 /// The columns of an [`Operator`].
@@ -26,27 +26,23 @@ pub(super) fn insert(operator: &Operator) -> Query {
 
 /// Serialises transactions that count what an operator has in order to add to it, until the end of the transaction.
 /// Payments do not wait for it: references to the operator's row need only its key.
-pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<(), StoreError> {
+pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<()> {
     sql! {"UPDATE operators SET name = name WHERE operator_id = {operator}", operator}.run(tx).await
 }
 
 /// The number that a `SELECT COUNT` gives.
-pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i64, StoreError> {
+pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i64> {
     Ok(count.fetch_optional(tx).await?.unwrap_or(0))
 }
 
 impl Operators {
     /// `AlreadyThere` when the network has an operator with this address.
-    pub async fn insert_operator(&self, operator: &Operator) -> Result<(), StoreError> {
+    pub async fn insert_operator(&self, operator: &Operator) -> Result<()> {
         insert(operator).run(self.writer()).await
     }
 
     /// Sets whether changes of the operator's policies need a reason. False: there is no such operator.
-    pub async fn set_requires_reason(
-        &self,
-        id: OperatorId,
-        requires_reason: bool,
-    ) -> Result<bool, StoreError> {
+    pub async fn set_requires_reason(&self, id: OperatorId, requires_reason: bool) -> Result<bool> {
         sql! {"UPDATE operators SET requires_reason = {requires_reason} WHERE operator_id = {id}", requires_reason, id}
             .execute(self.writer())
             .await
@@ -54,7 +50,7 @@ impl Operators {
     }
 
     /// The operator with this id.
-    pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>, StoreError> {
+    pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>> {
         sql! {"SELECT {columns} FROM operators WHERE operator_id = {id}", columns = COLUMNS, id}
             .fetch_optional(self.reader())
             .await
@@ -65,7 +61,7 @@ impl Operators {
         &self,
         network: Network,
         address: &Address,
-    ) -> Result<Option<Operator>, StoreError> {
+    ) -> Result<Option<Operator>> {
         sql! {
             "SELECT {columns} FROM operators WHERE network = {network} AND address = {address}",
             columns = COLUMNS, network, address
@@ -75,7 +71,7 @@ impl Operators {
     }
 
     /// Every operator, oldest first. For the command line.
-    pub async fn list_operators(&self) -> Result<Vec<Operator>, StoreError> {
+    pub async fn list_operators(&self) -> Result<Vec<Operator>> {
         sql! {"SELECT {columns} FROM operators ORDER BY operator_id", columns = COLUMNS}
             .fetch_all(self.reader())
             .await

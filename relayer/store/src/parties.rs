@@ -3,7 +3,7 @@
 use super::query::{Each, sql};
 use super::row::{Record, Row, row};
 use super::stored::OrEmpty;
-use super::{Database, Index, StoreError};
+use super::{Database, Index, Result};
 use purser_model::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
 
 row! { Party { account_id, operator_id, token_account } }
@@ -12,7 +12,7 @@ row! { Party { account_id, operator_id, token_account } }
 struct WithAddress(Address, Party);
 
 impl Record for WithAddress {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(row.get("address")?, Party::read(row)?))
     }
 }
@@ -24,7 +24,7 @@ impl Index {
         &self,
         network: Network,
         addresses: &[Address],
-    ) -> Result<Vec<(Address, Party)>, StoreError> {
+    ) -> Result<Vec<(Address, Party)>> {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
@@ -47,7 +47,7 @@ impl Database {
         &self,
         network: Network,
         request: &TransferRequest,
-    ) -> Result<Vec<Party>, StoreError> {
+    ) -> Result<Vec<Party>> {
         sql! {
             "SELECT accounts.account_id, accounts.operator_id, accounts.token_account
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
@@ -67,7 +67,7 @@ impl Index {
         operator: OperatorId,
         after: Option<AccountId>,
         rows_max: u32,
-    ) -> Result<Vec<AccountId>, StoreError> {
+    ) -> Result<Vec<AccountId>> {
         sql! {
             "SELECT account_id FROM accounts
              WHERE operator_id = {operator} AND account_id > {after} AND provisioning = 'ready' AND NOT is_closed

@@ -6,7 +6,7 @@ use super::keys::COLUMNS as KEY_COLUMNS;
 use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
 use super::query::{Query, Sql, columns, sql};
 use super::row::{Record, Row, row};
-use super::{Sessions, StoreError};
+use super::{Result, Sessions, StoreError};
 use purser_model::{
     ApiKey, KeyId, Operator, OperatorId, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId, PasskeyUse, Timestamp,
 };
@@ -26,7 +26,7 @@ row! { Passkey {
 }}
 
 impl Record for OwnedPasskey {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(Passkey::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
     }
 }
@@ -48,7 +48,7 @@ impl Sessions {
         operator: OperatorId,
         passkey: &Passkey,
         begun_at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let key = passkey.key_id;
         let count = sql! {"SELECT COUNT(*) FROM passkeys WHERE key_id = {key}", key};
         let since = sql! {
@@ -80,10 +80,7 @@ impl Sessions {
 
     /// The passkey that a device calls this, the present state of its key, and the key's operator. Takes no owner, because it
     /// finds the owner.
-    pub async fn find_passkey(
-        &self,
-        credential_id: &str,
-    ) -> Result<Option<(Passkey, ApiKey, Operator)>, StoreError> {
+    pub async fn find_passkey(&self, credential_id: &str) -> Result<Option<(Passkey, ApiKey, Operator)>> {
         let found: Option<OwnedPasskey> = sql! {
             "SELECT {columns}, {operator_columns}, {passkey_columns}
              FROM passkeys JOIN api_keys ON api_keys.key_id = passkeys.key_id
@@ -102,7 +99,7 @@ impl Sessions {
         operator: OperatorId,
         now: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<(Passkey, ApiKey)>, StoreError> {
+    ) -> Result<Vec<(Passkey, ApiKey)>> {
         let found: Vec<OwnedPasskey> = sql! {
             "SELECT {columns}, {operator_columns}, {passkey_columns}
              FROM api_keys CROSS JOIN passkeys CROSS JOIN operators
@@ -119,7 +116,7 @@ impl Sessions {
     }
 
     /// Removes this key's passkey, and ends the sessions that it opened. `false`: there is none.
-    pub async fn delete_passkey(&self, key: KeyId, id: PasskeyId) -> Result<bool, StoreError> {
+    pub async fn delete_passkey(&self, key: KeyId, id: PasskeyId) -> Result<bool> {
         let passkey = sql! {"DELETE FROM passkeys WHERE key_id = {key} AND passkey_id = {id}", key, id};
         // In this order: a session that is being opened was recorded at its passkey first, or finds it gone.
         let sessions = sql! {"DELETE FROM sessions WHERE key_id = {key} AND passkey_id = {id}", key, id};

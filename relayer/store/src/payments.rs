@@ -3,7 +3,7 @@
 use super::history::tag_text;
 use super::query::sql;
 use super::row::row;
-use super::{StoreError, Transfers};
+use super::{Result, Transfers};
 use purser_model::{AccountId, PaymentMade, Timestamp};
 
 row! { PaymentMade from row {
@@ -18,7 +18,7 @@ impl Transfers {
         account: AccountId,
         tag: u64,
         asked_after: i64,
-    ) -> Result<Option<PaymentMade>, StoreError> {
+    ) -> Result<Option<PaymentMade>> {
         sql! {
             "SELECT history.transfer_id, history.account_id, history.tx_signature, history.slot, history.created_at,
                  history.amount_usdc, history.counterparty, history.memo

@@ -3,7 +3,7 @@
 use super::due::Due;
 use super::query::{columns, sql};
 use super::row::row;
-use super::{Index, StoreError, Transaction};
+use super::{Index, Result, Transaction};
 use purser_model::{Network, Timestamp};
 
 /// A transaction that was listed but that no node shows yet.
@@ -27,7 +27,7 @@ impl Index {
         due: Due,
         (few, few_due): (u32, Due),
         rows_max: u32,
-    ) -> Result<Vec<PendingFetch>, StoreError> {
+    ) -> Result<Vec<PendingFetch>> {
         sql! {
             "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
              WHERE network = {network} AND ({is_due} OR tries <= {few} AND next_try_at > {latest})
@@ -43,7 +43,7 @@ pub(super) async fn replace_pending_fetch(
     tx: &mut Transaction<'_>,
     network: Network,
     pending: &PendingFetch,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     sql! {
         "INSERT INTO pending_fetches {row}
          ON CONFLICT (network, tx_signature) DO UPDATE
@@ -61,7 +61,7 @@ pub(super) async fn delete_pending_fetch(
     tx: &mut Transaction<'_>,
     network: Network,
     signature: &str,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     sql! {
         "DELETE FROM pending_fetches WHERE network = {network} AND tx_signature = {signature}",
         network, signature

@@ -6,7 +6,7 @@ use super::policy_versions::read_asking;
 use super::query::{Query, Sql, columns, sql};
 use super::quotas::{fits, hold};
 use super::row::row;
-use super::{Policies, StoreError};
+use super::{Policies, Result};
 use futures::FutureExt;
 use purser_model::{
     AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp, WaitingPolicy,
@@ -45,11 +45,7 @@ fn delete(pending: &PendingPolicy) -> Query {
 impl Policies {
     /// Records a proposal before it is sent to the chain. Overwrites an existing one.
     /// `QuotaExceeded`: it has more entries than the operator may have.
-    pub async fn insert_pending_policy(
-        &self,
-        pending: &PendingPolicy,
-        quotas: Quotas,
-    ) -> Result<(), StoreError> {
+    pub async fn insert_pending_policy(&self, pending: &PendingPolicy, quotas: Quotas) -> Result<()> {
         let more = pending.allowlist_entries;
         let known = sql! {
             "SELECT expected_version FROM pending_policies
@@ -82,7 +78,7 @@ impl Policies {
     }
 
     /// For the indexer: records a draft that a wallet sealed past this service, to be looked at soon. A known one stays as it is.
-    pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+    pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<()> {
         sql! {
             "INSERT INTO pending_policies
                  (operator_id, account_id, hash, expected_version, due_unix, is_announced, created_at, sealed_by)
@@ -103,7 +99,7 @@ impl Policies {
         due_at: i64,
         event: Event,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let others = sql! {
             "UPDATE pending_policies SET due_unix = 0
              WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash <> {hash}",
@@ -137,7 +133,7 @@ impl Policies {
         status: AccountStatus,
         event: Event,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let delete = delete(pending);
         let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
         let write = self.write(move |tx| {
@@ -155,25 +151,17 @@ impl Policies {
     }
 
     /// Deletes a proposal that is no longer pending, or never was.
-    pub async fn delete_pending_policy(&self, pending: &PendingPolicy) -> Result<(), StoreError> {
+    pub async fn delete_pending_policy(&self, pending: &PendingPolicy) -> Result<()> {
         delete(pending).run(self.writer()).await
     }
 
     /// Schedules the next look at the proposal for `due_at`.
-    pub async fn put_off_pending_policy(
-        &self,
-        pending: &PendingPolicy,
-        due_at: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn put_off_pending_policy(&self, pending: &PendingPolicy, due_at: i64) -> Result<()> {
         put_off(pending, due_at).run(self.writer()).await
     }
 
     /// Schedules an early look at the account's proposals: its policy has changed, so no earlier proposal can take effect.
-    pub async fn look_at_pending_policies(
-        &self,
-        operator: OperatorId,
-        account: AccountId,
-    ) -> Result<(), StoreError> {
+    pub async fn look_at_pending_policies(&self, operator: OperatorId, account: AccountId) -> Result<()> {
         sql! {
             "UPDATE pending_policies SET due_unix = 0 WHERE operator_id = {operator} AND account_id = {account}",
             operator, account
@@ -188,7 +176,7 @@ impl Policies {
         operator: OperatorId,
         account: AccountId,
         hash: [u8; 32],
-    ) -> Result<Option<PendingPolicy>, StoreError> {
+    ) -> Result<Option<PendingPolicy>> {
         sql! {
             "SELECT {columns} FROM pending_policies
              WHERE operator_id = {operator} AND account_id = {account} AND hash = {hash}",
@@ -204,7 +192,7 @@ impl Policies {
         &self,
         operator: OperatorId,
         rows_max: u32,
-    ) -> Result<Vec<WaitingPolicy>, StoreError> {
+    ) -> Result<Vec<WaitingPolicy>> {
         sql! {
             "SELECT {columns}, policy_askings.key_id, policy_askings.reason FROM pending_policies
              LEFT JOIN policy_askings
@@ -226,7 +214,7 @@ impl Policies {
         network: Network,
         due_at: i64,
         rows_max: u32,
-    ) -> Result<Vec<PendingPolicy>, StoreError> {
+    ) -> Result<Vec<PendingPolicy>> {
         sql! {
             "SELECT {columns} FROM pending_policies
              JOIN operators ON operators.operator_id = pending_policies.operator_id

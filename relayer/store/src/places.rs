@@ -4,16 +4,12 @@ use futures::FutureExt;
 
 use super::ledgers::AccountKey;
 use super::query::sql;
-use super::{Index, StoreError};
+use super::{Index, Result};
 use purser_model::{EntryId, Network, Timestamp};
 
 impl Index {
     /// For the indexer: up to `rows_max` accounts of every operator on `network` whose past is read but not yet placed.
-    pub async fn list_unplaced(
-        &self,
-        network: Network,
-        rows_max: u32,
-    ) -> Result<Vec<AccountKey>, StoreError> {
+    pub async fn list_unplaced(&self, network: Network, rows_max: u32) -> Result<Vec<AccountKey>> {
         // With cross joins, SQLite starts from the few ledgers.
         sql! {
             "SELECT ledgers.operator_id, ledgers.account_id FROM ledgers
@@ -36,7 +32,7 @@ impl Index {
         (operator, account): AccountKey,
         now: Timestamp,
         rows_max: u32,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         self.write(move |tx| {
             async move {
                 // An update instead of a select: on Postgres nobody else can add to the past until the commit.

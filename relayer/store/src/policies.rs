@@ -7,7 +7,7 @@ use super::history::list_payments_under;
 use super::ledgers::AccountKey;
 use super::query::{columns, sql};
 use super::stored::OrEmpty;
-use super::{Policies, StoreError, Transaction, ledgers};
+use super::{Policies, Result, Transaction, ledgers};
 use futures::FutureExt;
 use purser_model::{
     AccountId, Address, Event, HaltSet, Limit, Network, PolicySet, SetBy, SpendingPolicy, Timestamp,
@@ -26,7 +26,7 @@ impl Policies {
         &self,
         (operator, account): AccountKey,
         version: u64,
-    ) -> Result<Option<SpendingPolicy>, StoreError> {
+    ) -> Result<Option<SpendingPolicy>> {
         let found: Option<Option<SpendingPolicy>> = sql! {
             "SELECT policy FROM policy_versions
              WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
@@ -44,7 +44,7 @@ impl Policies {
         network: Network,
         after: Option<AccountId>,
         rows_max: usize,
-    ) -> Result<Vec<(AccountId, Address)>, StoreError> {
+    ) -> Result<Vec<(AccountId, Address)>> {
         sql! {
             "SELECT accounts.account_id, accounts.address FROM accounts CROSS JOIN operators
              WHERE operators.operator_id = accounts.operator_id AND operators.network = {network}
@@ -63,7 +63,7 @@ impl Policies {
     /// For the indexer: stores a version that was read, even if a later one replaced it before we could read its policy, and
     /// announces what follows: the change, if a transaction made it, and the limits reached by payments that were read before
     /// their policy. A repeat changes nothing; after a fork the latest reading wins.
-    pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<()> {
         let set = set.clone();
         let write = self.write(move |tx| {
             async move {
@@ -92,12 +92,7 @@ impl Policies {
     }
 
     /// For the indexer: announces a halt of these accounts of one operator; a repeat changes nothing.
-    pub async fn announce_halt(
-        &self,
-        halt: &HaltSet,
-        accounts: &[AccountId],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn announce_halt(&self, halt: &HaltSet, accounts: &[AccountId], now: Timestamp) -> Result<()> {
         let events: Vec<Event> =
             accounts.iter().map(|account| Event::account_halted(halt, *account, now)).collect();
         let write = self.write(move |tx| async move { announce(tx, &events, now).await }.boxed());
@@ -111,7 +106,7 @@ pub(super) async fn find_daily_limit(
     tx: &mut Transaction<'_>,
     (operator, account): AccountKey,
     version: u64,
-) -> Result<Option<Limit>, StoreError> {
+) -> Result<Option<Limit>> {
     let policy: Option<Option<SpendingPolicy>> = sql! {
         "SELECT policy FROM policy_versions
          WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
@@ -123,7 +118,7 @@ pub(super) async fn find_daily_limit(
 }
 
 /// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.
-async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool, StoreError> {
+async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool> {
     let by = set.by.as_ref();
     let kept = sql! {
         "INSERT INTO policy_versions {row}
@@ -147,12 +142,7 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool, StoreEr
 }
 
 /// Whether a change is to be announced: neither an account's first policy, nor an old change that is read after newer ones.
-async fn is_news(
-    tx: &mut Transaction<'_>,
-    set: &PolicySet,
-    by: &SetBy,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
+async fn is_news(tx: &mut Transaction<'_>, set: &PolicySet, by: &SetBy, now: Timestamp) -> Result<bool> {
     if set.version <= FIRST_VERSION {
         return Ok(false);
     }
@@ -172,7 +162,7 @@ async fn find_before(
     tx: &mut Transaction<'_>,
     (operator, account): AccountKey,
     version: u64,
-) -> Result<Option<(u64, SpendingPolicy)>, StoreError> {
+) -> Result<Option<(u64, SpendingPolicy)>> {
     sql! {
         "SELECT version, policy FROM policy_versions
          WHERE operator_id = {operator} AND account_id = {account} AND version < {version} AND policy IS NOT NULL

@@ -2,7 +2,7 @@
 
 use super::query::{columns, sql};
 use super::row::{Row, row};
-use super::{Policies, StoreError};
+use super::{Policies, Result};
 use purser_model::wire::schema::{PolicyVersionNumber, Signature};
 use purser_model::wire::{PolicyFields, PolicyVersion};
 use purser_model::{AccountId, ActionId, Asking, OperatorId, SpendingPolicy, Timestamp};
@@ -13,7 +13,7 @@ row! { PolicyVersion from row {
 }}
 
 /// Who asked for a policy, if a key of this service did.
-pub(super) fn read_asking(row: &Row<'_>) -> Result<Option<Asking>, StoreError> {
+pub(super) fn read_asking(row: &Row<'_>) -> Result<Option<Asking>> {
     let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
     Ok(key_id.map(|key_id| Asking { key_id, reason }))
 }
@@ -26,7 +26,7 @@ impl Policies {
         (operator, account): (OperatorId, AccountId),
         tx_signature: &str,
         at: Timestamp,
-    ) -> Result<Option<u64>, StoreError> {
+    ) -> Result<Option<u64>> {
         let known: Option<u64> = sql! {
             "SELECT version FROM policy_versions
              WHERE operator_id = {operator} AND account_id = {account} AND tx_signature = {tx_signature}
@@ -67,7 +67,7 @@ impl Policies {
         done_by: &str,
         asking: &Asking,
         action: Option<ActionId>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "INSERT INTO policy_askings {row}
              ON CONFLICT (operator_id, account_id, done_by) DO UPDATE SET
@@ -88,7 +88,7 @@ impl Policies {
         account: AccountId,
         hash: [u8; 32],
         version: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "UPDATE policy_askings SET version = {version}
              WHERE operator_id = {operator} AND account_id = {account} AND done_by = {hash}
@@ -108,7 +108,7 @@ impl Policies {
         account: AccountId,
         before: Option<u64>,
         rows_max: u32,
-    ) -> Result<Vec<PolicyVersion>, StoreError> {
+    ) -> Result<Vec<PolicyVersion>> {
         // Grouped, because SQLite would look for the first of all actions.
         sql! {
             "SELECT policy_versions.version, set_at, signer, policy_versions.tx_signature, policy,

@@ -10,7 +10,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions, Connection, Executor};
 
-use super::StoreError;
 use super::connections::Connections;
 use super::look::applied_in_postgres;
 use super::postgres::{Login, PostgresPrimary, ServerClock};
@@ -19,6 +18,7 @@ use super::sqlite::{self, SqliteReading};
 use super::tables::{MIGRATIONS, Tables, tables_of};
 use super::transaction::{Transaction, transact};
 use super::writer::{Turn, Writer};
+use super::{Result, StoreError};
 use purser_base::metrics::Histograms;
 
 /// How long Postgres may take to answer at a start, in seconds.
@@ -57,7 +57,7 @@ pub(super) enum Pools {
 
 impl Pools {
     /// Opens the database that the scheme of `url` names, and migrates its tables.
-    pub async fn open(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
+    pub async fn open(url: &str, waits: &Histograms) -> Result<Self> {
         match url.split_once(':') {
             Some(("sqlite", _)) => Self::open_sqlite(url, waits).await,
             Some(("postgres" | "postgresql", _)) => Self::open_postgres(url, waits).await,
@@ -65,7 +65,7 @@ impl Pools {
         }
     }
 
-    async fn open_sqlite(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
+    async fn open_sqlite(url: &str, waits: &Histograms) -> Result<Self> {
         let file: Arc<Path> = sqlite::file_of(url).ok_or(StoreError::Unsupported)?.into();
         let made = file.clone();
         let opened = sqlite::on_a_thread(move || {
@@ -87,7 +87,7 @@ impl Pools {
         Ok(Self::Sqlite { writer, readers, listers })
     }
 
-    async fn open_postgres(url: &str, waits: &Histograms) -> Result<Self, StoreError> {
+    async fn open_postgres(url: &str, waits: &Histograms) -> Result<Self> {
         let login = Login::parse(url)?;
         let place = login.place();
         let failed =
@@ -148,9 +148,9 @@ impl Pools {
 
     /// Runs `work` in a transaction, and commits it unless it fails. It reads committed data; only SQLite keeps all
     /// others from writing meanwhile. `work` must await nothing but statements.
-    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
+    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T>
     where
-        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
@@ -212,7 +212,7 @@ async fn is_up_to_date(connection: &mut PgConnection) -> bool {
 }
 
 /// Creates the collation that SQLite has built in, and runs the missing migrations; one process at a time.
-async fn bring_up_to_date(connection: &mut PgConnection) -> Result<(), StoreError> {
+async fn bring_up_to_date(connection: &mut PgConnection) -> Result<()> {
     let lock = sqlx::query("SELECT pg_advisory_lock($1)").bind(MIGRATION_LOCK);
     lock.execute(&mut *connection).await?;
     connection.execute("CREATE COLLATION IF NOT EXISTS \"binary\" FROM \"C\"").await?;

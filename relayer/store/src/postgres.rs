@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions, Connection, SqlStr};
 
-use super::StoreError;
 use super::connections::Connect;
 use super::row::{Record, Row};
 use super::statement::{Answer, Value, Wanted};
+use super::{Result, StoreError};
 use purser_model::Timestamp;
 
 /// Session settings of every connection, and whether the server accepts writes. Statements end before their caller
@@ -65,7 +65,7 @@ async fn read_clock(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Er
 }
 
 /// Connects to a server that must be a primary.
-pub(super) async fn connect(login: &Login) -> Result<PgConnection, StoreError> {
+pub(super) async fn connect(login: &Login) -> Result<PgConnection> {
     type Settings = (String, String, String, String, String, String, String);
     let mut connection = login.options()?.connect().await?;
     let (.., read_only): Settings = sqlx::query_as(SESSION).fetch_one(&mut connection).await?;
@@ -96,7 +96,7 @@ pub(super) struct Login {
 }
 
 impl Login {
-    pub fn parse(url: &str) -> Result<Self, StoreError> {
+    pub fn parse(url: &str) -> Result<Self> {
         let mut url = url::Url::parse(url).map_err(|_| StoreError::Unsupported)?;
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         let password_file = pairs.iter().find(|(name, _)| name == PASSWORD_FILE).map(|(_, file)| file.into());
@@ -148,7 +148,7 @@ impl Connect for PostgresPrimary {
     type Connection = PgConnection;
     const IS_REMOTE: bool = true;
 
-    async fn connect(&self) -> Result<PgConnection, StoreError> {
+    async fn connect(&self) -> Result<PgConnection> {
         let connected = connect(&self.login).await.inspect_err(|error| self.say(error));
         // It may let us in later, with another password.
         let refused = |error| match error {
@@ -164,7 +164,7 @@ impl Connect for PostgresPrimary {
         self.clock.read_again(connection).await.is_ok()
     }
 
-    async fn close(connection: PgConnection) -> Result<(), StoreError> {
+    async fn close(connection: PgConnection) -> Result<()> {
         Ok(connection.close().await?)
     }
 }
@@ -175,7 +175,7 @@ pub(super) async fn run<R: Record>(
     sql: SqlStr,
     values: Vec<Value>,
     wanted: Wanted,
-) -> Result<Answer<R>, StoreError> {
+) -> Result<Answer<R>> {
     let query = values.into_iter().fold(sqlx::query(sql), |query, value| match value {
         Value::Text(text) => query.bind(text),
         Value::Number(number) => query.bind(number),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use futures::FutureExt;
 
 use super::query::{Each, query, sql};
-use super::{StoreError, Upkeep};
+use super::{Result, Upkeep};
 use purser_model::Timestamp;
 
 /// An index of Postgres takes entries up to 2,704 bytes.
@@ -20,7 +20,7 @@ fn filler() -> String {
 impl Upkeep {
     /// Writes a row, and waits for the commit as every write does. If a write found the disk full, also looks for room: the row
     /// itself needs none on Postgres.
-    pub async fn probe_writing(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn probe_writing(&self, now: Timestamp) -> Result<()> {
         sql! {
             "INSERT INTO marks (name, at) VALUES ('probe', {now}) ON CONFLICT (name) DO UPDATE SET at = excluded.at",
             now
@@ -35,7 +35,7 @@ impl Upkeep {
     }
 
     /// Writes 160 kB that nothing compresses, and takes them back. `DiskFull`: there is no room for them.
-    pub async fn probe_room(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn probe_room(&self, now: Timestamp) -> Result<()> {
         let fillers: Vec<String> = (0..ROOM_ROWS).map(|_| filler()).collect();
         self.write(move |tx| {
             async move {
@@ -52,7 +52,7 @@ impl Upkeep {
     }
 
     /// Reads the row.
-    pub async fn probe_reading(&self) -> Result<(), StoreError> {
+    pub async fn probe_reading(&self) -> Result<()> {
         let probed = query("SELECT at FROM marks WHERE name = 'probe'");
         let _: Option<Timestamp> = probed.fetch_optional(self.reader()).await?;
         Ok(())

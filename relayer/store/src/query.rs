@@ -6,7 +6,7 @@ use futures::FutureExt;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use super::StoreError;
+use super::Result;
 use super::connections::Connections;
 use super::postgres::{self, PostgresPrimary};
 use super::row::Record;
@@ -174,27 +174,27 @@ impl Query {
     }
 
     /// Runs the statement and returns the number of rows touched.
-    pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64, StoreError> {
+    pub async fn execute(self, on: impl Into<Target<'_>>) -> Result<u64> {
         Ok(self.answer::<bool>(on.into(), Wanted::Count).await?.touched)
     }
 
     /// Runs the statement, however many rows it touches.
-    pub async fn run(self, on: impl Into<Target<'_>>) -> Result<(), StoreError> {
+    pub async fn run(self, on: impl Into<Target<'_>>) -> Result<()> {
         self.execute(on).await.map(|_| ())
     }
 
     /// Every row.
-    pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>, StoreError> {
+    pub async fn fetch_all<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Vec<R>> {
         Ok(self.answer(on.into(), Wanted::All).await?.rows)
     }
 
     /// The row, if there is one.
-    pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>, StoreError> {
+    pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>> {
         Ok(self.answer(on.into(), Wanted::First).await?.rows.pop())
     }
 
     /// The one place where the two drivers are told apart.
-    async fn answer<R: Record>(self, on: Target<'_>, wanted: Wanted) -> Result<Answer<R>, StoreError> {
+    async fn answer<R: Record>(self, on: Target<'_>, wanted: Wanted) -> Result<Answer<R>> {
         let Self { sql, values } = self;
         #[cfg(test)]
         super::tests::note(&sql, &values);

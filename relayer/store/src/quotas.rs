@@ -7,7 +7,7 @@ use super::accounts::insert;
 use super::operators::lock_operator;
 use super::query::{Query, sql};
 use super::transaction::Transaction;
-use super::{Accounts, StoreError};
+use super::{Accounts, Result};
 use purser_model::{Account, AccountId, OperatorId, QuotaExceeded, Quotas};
 
 /// What an operator has on the chain through this relayer.
@@ -21,7 +21,7 @@ pub struct Held {
 impl Accounts {
     /// Records an account before its creation is sent to the chain. `QuotaExceeded`: the operator may have no more
     /// accounts, or not this many entries.
-    pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<(), StoreError> {
+    pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<()> {
         let (operator, entries) = (account.operator_id, account.allowlist_entries);
         let insert = insert(account);
         self.write(move |tx| {
@@ -46,7 +46,7 @@ impl Accounts {
         account: AccountId,
         count: u64,
         quotas: Quotas,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         self.write(move |tx| {
             async move {
                 let held = hold(tx, operator).await?;
@@ -73,16 +73,12 @@ impl Accounts {
     }
 
     /// What an operator has.
-    pub async fn count_held(&self, operator: OperatorId) -> Result<Held, StoreError> {
+    pub async fn count_held(&self, operator: OperatorId) -> Result<Held> {
         Ok(Held::of(&held_by(operator).fetch_all::<(u64, u64)>(self.reader()).await?))
     }
 
     /// Marks accounts that were found closed on the chain; they stop counting.
-    pub async fn mark_accounts_closed(
-        &self,
-        operator: OperatorId,
-        ids: &[AccountId],
-    ) -> Result<(), StoreError> {
+    pub async fn mark_accounts_closed(&self, operator: OperatorId, ids: &[AccountId]) -> Result<()> {
         for id in ids {
             sql! {
                 "UPDATE accounts SET is_closed = TRUE WHERE operator_id = {operator} AND account_id = {id}",
@@ -117,12 +113,12 @@ impl Held {
 
 /// Counts what the operator has, and keeps others from counting until the transaction ends. On Postgres the second
 /// statement sees what was committed before the first one got the row; SQLite has one writer.
-pub(super) async fn hold(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<Held, StoreError> {
+pub(super) async fn hold(tx: &mut Transaction<'_>, operator: OperatorId) -> Result<Held> {
     lock_operator(tx, operator).await?;
     Ok(Held::of(&held_by(operator).fetch_all::<(u64, u64)>(tx).await?))
 }
 
-pub(super) fn fits(held: u64, more: u64, quotas: Quotas) -> Result<(), StoreError> {
+pub(super) fn fits(held: u64, more: u64, quotas: Quotas) -> Result<()> {
     let most = quotas.allowlist_entries;
     if more > 0 && held.saturating_add(more) > u64::from(most) {
         return Err(QuotaExceeded::AllowlistEntries(most).into());

@@ -1,6 +1,6 @@
 //! How many transfers ended without a payment: counted from their rows, which an index has in the order of their times.
 
-use super::StoreError;
+use super::Result;
 use super::query::{Target, sql};
 use purser_core::RefusalLimits;
 use purser_model::{AccountId, OperatorId, Timestamp, TransferId};
@@ -12,7 +12,7 @@ pub(super) async fn last_allowed(
     (operator, account): (OperatorId, AccountId),
     since: Timestamp,
     RefusalLimits { per_account, per_operator }: RefusalLimits,
-) -> Result<Option<TransferId>, StoreError> {
+) -> Result<Option<TransferId>> {
     // The operator's many are counted only while the account has few.
     let found: Option<Option<TransferId>> = sql! {
         "SELECT COALESCE(

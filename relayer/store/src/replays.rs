@@ -5,7 +5,7 @@ use futures::FutureExt;
 use super::deliveries::insert_deliveries;
 use super::events::insert_event;
 use super::query::{Each, sql};
-use super::{StoreError, Transaction, Webhooks};
+use super::{Result, Transaction, Webhooks};
 use purser_model::ReplayScope;
 use purser_model::{DeliveryState, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
 
@@ -15,12 +15,7 @@ const BATCH_ROWS: u32 = 200;
 impl Webhooks {
     /// Delivers an event once more to a webhook of the same operator. `false` when an attempt is running, which is left
     /// to finish.
-    pub async fn replay_event(
-        &self,
-        webhook: &Webhook,
-        event: &Event,
-        now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub async fn replay_event(&self, webhook: &Webhook, event: &Event, now: Timestamp) -> Result<bool> {
         let (id, event) = (webhook.id, (event.operator_id, event.id));
         let renewed = self.write(move |tx| renew(tx, id, event, now).boxed()).await?;
         self.outbox.hint(renewed.then_some(webhook.id));
@@ -35,7 +30,7 @@ impl Webhooks {
         until: Timestamp,
         scope: ReplayScope,
         now: Timestamp,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let replayed = match scope {
             ReplayScope::Undelivered => self.replay_state(webhook, "undelivered", since, until, now).await?,
             ReplayScope::NotDelivered => {
@@ -56,7 +51,7 @@ impl Webhooks {
         since: Timestamp,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let Webhook { id, operator_id, .. } = webhook;
         let mut replayed = 0;
         // Ids begin with the millisecond of their events, so they select the span.
@@ -94,7 +89,7 @@ impl Webhooks {
         since: Timestamp,
         until: Timestamp,
         now: Timestamp,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<u64> {
         let mut replayed = 0;
         let mut last = None;
         loop {
@@ -123,12 +118,7 @@ impl Webhooks {
     }
 
     /// Inserts an event for one webhook alone, and its delivery.
-    pub async fn insert_test_event(
-        &self,
-        webhook: &Webhook,
-        event: &Event,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn insert_test_event(&self, webhook: &Webhook, event: &Event, now: Timestamp) -> Result<()> {
         let (id, event) = (webhook.id, event.clone());
         self.write(move |tx| {
             async move {
@@ -150,7 +140,7 @@ async fn renew(
     webhook: WebhookId,
     (operator, event): (OperatorId, EventId),
     now: Timestamp,
-) -> Result<bool, StoreError> {
+) -> Result<bool> {
     let touched = sql! {
         "UPDATE deliveries SET state = 'pending', failures = 0, next_attempt_at = {now}, ended_at = NULL
          WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id = {event}

@@ -4,7 +4,7 @@ use super::due::Due;
 use super::query::{columns, sql};
 use super::row::{Record, Row};
 use super::stored::OrEmpty;
-use super::{Requests, StoreError};
+use super::{Requests, Result};
 use purser_model::{
     IdempotencyKey, KeyId, OperatorId, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer, StoredBody,
     Timestamp,
@@ -64,7 +64,7 @@ struct FoundRequest {
 }
 
 impl Record for FoundRequest {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let (status, text): (Option<u16>, Option<String>) = (row.get("status_code")?, row.get("answer")?);
         let kind = if row.get("is_sealed")? { StoredBody::Sealed } else { StoredBody::Plain };
         Ok(Self {
@@ -80,7 +80,7 @@ impl Record for FoundRequest {
 
 impl Requests {
     /// Takes a name, or returns what it stands for.
-    pub async fn claim_request(&self, new: &NewRequest) -> Result<RequestClaim, StoreError> {
+    pub async fn claim_request(&self, new: &NewRequest) -> Result<RequestClaim> {
         if self.insert_request(new).await? {
             return Ok(RequestClaim::Mine { seed: new.seed, drawn_at: new.now, is_first: true });
         }
@@ -110,7 +110,7 @@ impl Requests {
     }
 
     /// Inserts the request if its name is free, or free again. `false` otherwise.
-    async fn insert_request(&self, new: &NewRequest) -> Result<bool, StoreError> {
+    async fn insert_request(&self, new: &NewRequest) -> Result<bool> {
         let touched = sql! {
             "INSERT INTO requests {row}
              ON CONFLICT (operator_id, idempotency_key) DO UPDATE SET
@@ -135,7 +135,7 @@ impl Requests {
         operator: OperatorId,
         key: &IdempotencyKey,
         lease: Due,
-    ) -> Result<RequestState, StoreError> {
+    ) -> Result<RequestState> {
         let Some(found) = self.find_request(operator, key).await? else { return Ok(RequestState::Left) };
         Ok(match found.answer {
             Some(answer) => RequestState::Answered(answer),
@@ -144,11 +144,7 @@ impl Requests {
         })
     }
 
-    async fn find_request(
-        &self,
-        operator: OperatorId,
-        key: &IdempotencyKey,
-    ) -> Result<Option<FoundRequest>, StoreError> {
+    async fn find_request(&self, operator: OperatorId, key: &IdempotencyKey) -> Result<Option<FoundRequest>> {
         sql! {
             "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
              FROM requests WHERE operator_id = {operator} AND idempotency_key = {key}",
@@ -159,7 +155,7 @@ impl Requests {
     }
 
     /// Takes over a request whose lease has expired. `false` when somebody else did.
-    async fn take_request(&self, new: &NewRequest, seed: Seed, seen: Timestamp) -> Result<bool, StoreError> {
+    async fn take_request(&self, new: &NewRequest, seed: Seed, seen: Timestamp) -> Result<bool> {
         let touched = sql! {
             "UPDATE requests SET lease = {lease}, lease_expires_at = {lease_expires_at}
              WHERE operator_id = {operator_id} AND idempotency_key = {idempotency_key} AND seed = {seed}
@@ -172,11 +168,7 @@ impl Requests {
     }
 
     /// Stores a request's answer, unless somebody else has taken the request over.
-    pub async fn mark_request_answered(
-        &self,
-        new: &NewRequest,
-        answer: &StoredAnswer,
-    ) -> Result<(), StoreError> {
+    pub async fn mark_request_answered(&self, new: &NewRequest, answer: &StoredAnswer) -> Result<()> {
         let (text, is_sealed) = match &answer.body {
             StoredBody::Plain(text) => (text, false),
             StoredBody::Sealed(text) => (text, true),
@@ -193,7 +185,7 @@ impl Requests {
 
     /// Sets until when nobody else takes the request over. Now: something may have been done, the name stays taken, and the
     /// next caller goes on.
-    pub async fn lease_request(&self, new: &NewRequest, until: Timestamp) -> Result<(), StoreError> {
+    pub async fn lease_request(&self, new: &NewRequest, until: Timestamp) -> Result<()> {
         sql! {
             "UPDATE requests SET lease_expires_at = {until}
              WHERE operator_id = {operator_id} AND idempotency_key = {idempotency_key} AND lease = {lease}
@@ -205,7 +197,7 @@ impl Requests {
     }
 
     /// Nothing was done: frees the name.
-    pub async fn delete_request(&self, new: &NewRequest) -> Result<(), StoreError> {
+    pub async fn delete_request(&self, new: &NewRequest) -> Result<()> {
         sql! {
             "DELETE FROM requests
              WHERE operator_id = {operator_id} AND idempotency_key = {idempotency_key} AND lease = {lease}

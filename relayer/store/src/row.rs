@@ -5,7 +5,7 @@ use std::fmt;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::StoreError;
+use super::{Result, StoreError};
 
 /// A row, while its statement runs.
 pub(super) enum Row<'r> {
@@ -15,7 +15,7 @@ pub(super) enum Row<'r> {
 
 impl Row<'_> {
     /// The value of a column.
-    pub fn get<C: Column>(&self, column: &'static str) -> Result<C, StoreError> {
+    pub fn get<C: Column>(&self, column: &'static str) -> Result<C> {
         C::read_at(self, At::Name(column))
     }
 }
@@ -49,7 +49,7 @@ impl fmt::Display for At {
 
 /// A type that both databases have.
 pub(super) trait Native: Sized {
-    fn take(row: &Row<'_>, at: At) -> Result<Option<Self>, StoreError>;
+    fn take(row: &Row<'_>, at: At) -> Result<Option<Self>>;
 }
 
 /// A type that a column holds, as a type that both databases have.
@@ -62,7 +62,7 @@ pub(super) trait Stored: Sized {
 macro_rules! native {
     ($($native:ty)*) => {$(
         impl Native for $native {
-            fn take(row: &Row<'_>, at: At) -> Result<Option<Self>, StoreError> {
+            fn take(row: &Row<'_>, at: At) -> Result<Option<Self>> {
                 Ok(match (row, at) {
                     (Row::Sqlite(row), At::Name(name)) => row.get(name)?,
                     (Row::Sqlite(row), At::Place(place)) => row.get(place)?,
@@ -86,17 +86,17 @@ native!(String i64 bool Vec<u8>);
 
 /// Readable from one column.
 pub(super) trait Column: Sized {
-    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError>;
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self>;
 }
 
 impl<T: Stored> Column for T {
-    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self> {
         T::As::take(row, at)?.and_then(T::from_held).ok_or_else(|| at.unreadable())
     }
 }
 
 impl<T: Stored> Column for Option<T> {
-    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self> {
         let held = T::As::take(row, at)?;
         held.map(|held| T::from_held(held).ok_or_else(|| at.unreadable())).transpose()
     }
@@ -104,11 +104,11 @@ impl<T: Stored> Column for Option<T> {
 
 /// Readable from a row: from its first columns in order, or from columns that it names.
 pub(super) trait Record: Sized + Send + 'static {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError>;
+    fn read(row: &Row<'_>) -> Result<Self>;
 }
 
 impl<C: Column + Send + 'static> Record for C {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         C::read_at(row, At::Place(0))
     }
 }
@@ -119,7 +119,7 @@ macro_rules! row {
     ($record:ident { $($fields:tt)* }) => { $crate::row::row! { $record from row { $($fields)* } } };
     ($record:ident from $row:ident { $($field:ident $(: $column:ident)? $(= $value:expr)?),* $(,)? }) => {
         impl $crate::row::Record for $record {
-            fn read($row: &$crate::row::Row<'_>) -> Result<Self, $crate::StoreError> {
+            fn read($row: &$crate::row::Row<'_>) -> $crate::Result<Self> {
                 Ok(Self { $($field: $crate::row::row!(@ $row $field $(: $column)? $(= $value)?)),* })
             }
         }
@@ -133,7 +133,7 @@ pub(super) use row;
 macro_rules! tuple {
     ($($part:ident $place:literal),*) => {
         impl<$($part: Column + Send + 'static),*> Record for ($($part,)*) {
-            fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+            fn read(row: &Row<'_>) -> Result<Self> {
                 Ok(($($part::read_at(row, At::Place($place))?,)*))
             }
         }

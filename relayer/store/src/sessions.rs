@@ -8,7 +8,7 @@ use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::passkeys::mark_used;
 use super::query::{Sql, columns, sql};
 use super::row::{Record, Row, row, unreadable};
-use super::{Database, Sessions, StoreError};
+use super::{Database, Result, Sessions};
 use purser_model::{
     Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, PasskeyUse, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
     SESSIONS_PER_KEY_MAX, Session, SessionId, Timestamp,
@@ -27,7 +27,7 @@ row! { Session from row {
 }}
 
 impl Record for OwnedSession {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(Session::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
     }
 }
@@ -40,7 +40,7 @@ impl Sessions {
         token: &HashedKey,
         signing_in: &Action,
         by: Option<&PasskeyUse>,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let Action { id, operator_id, key_id: key, address, created_at: now, .. } = signing_in;
         let used = by.map(|by| mark_used(by, *now));
         let session = sql! {
@@ -80,10 +80,7 @@ impl Sessions {
 
     /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it
     /// finds the owner.
-    pub async fn find_session(
-        &self,
-        token: &HashedKey,
-    ) -> Result<Option<(Session, ApiKey, Operator)>, StoreError> {
+    pub async fn find_session(&self, token: &HashedKey) -> Result<Option<(Session, ApiKey, Operator)>> {
         let found: Option<OwnedSession> = sql! {
             "SELECT {columns}, {operator_columns}, {session_columns}
              FROM sessions JOIN api_keys ON api_keys.key_id = sessions.key_id
@@ -103,7 +100,7 @@ impl Sessions {
         operator: OperatorId,
         now: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<(Session, ApiKey)>, StoreError> {
+    ) -> Result<Vec<(Session, ApiKey)>> {
         let found: Vec<OwnedSession> = sql! {
             "SELECT {columns}, {operator_columns}, {session_columns}
              FROM sessions CROSS JOIN api_keys CROSS JOIN operators
@@ -121,19 +118,19 @@ impl Sessions {
     }
 
     /// Records that a session is in use. A session that ended meanwhile stays ended.
-    pub async fn mark_session_used(&self, token: &HashedKey, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn mark_session_used(&self, token: &HashedKey, now: Timestamp) -> Result<()> {
         sql! {"UPDATE sessions SET used_at = {now} WHERE token_hash = {token} AND used_at < {now}", token, now}
             .run(self.writer())
             .await
     }
 
     /// Ends a session; ending it again changes nothing.
-    pub async fn delete_session(&self, token: &HashedKey) -> Result<(), StoreError> {
+    pub async fn delete_session(&self, token: &HashedKey) -> Result<()> {
         sql! {"DELETE FROM sessions WHERE token_hash = {token}", token}.run(self.writer()).await
     }
 
     /// Ends this key's session of that name. `false`: there is none.
-    pub async fn delete_session_of(&self, key: KeyId, id: SessionId) -> Result<bool, StoreError> {
+    pub async fn delete_session_of(&self, key: KeyId, id: SessionId) -> Result<bool> {
         let touched = sql! {
             "DELETE FROM sessions WHERE key_id = {key} AND substr(token_hash, 1, 16) = {beginning}",
             key, beginning = id.stored()
@@ -144,7 +141,7 @@ impl Sessions {
     }
 
     /// Ends all sessions of this key but one.
-    pub async fn delete_other_sessions(&self, key: KeyId, but: SessionId) -> Result<(), StoreError> {
+    pub async fn delete_other_sessions(&self, key: KeyId, but: SessionId) -> Result<()> {
         sql! {
             "DELETE FROM sessions WHERE key_id = {key} AND substr(token_hash, 1, 16) <> {beginning}",
             key, beginning = but.stored()
@@ -156,7 +153,7 @@ impl Sessions {
 
 impl Database {
     /// For a worker: deletes up to `rows` expired sessions of any operator.
-    pub(super) async fn delete_old_sessions(&self, now: Timestamp, rows: i64) -> Result<u64, StoreError> {
+    pub(super) async fn delete_old_sessions(&self, now: Timestamp, rows: i64) -> Result<u64> {
         sql! {
             "DELETE FROM sessions WHERE token_hash IN (
                  SELECT token_hash FROM sessions WHERE started_at <= {before} ORDER BY started_at LIMIT {rows})",

@@ -3,7 +3,7 @@
 use super::query::sql;
 use super::row::{Record, Row, row};
 use super::transfer_sums::{SUMS, sum_of};
-use super::{History, StoreError};
+use super::{History, Result};
 use purser_model::{
     AccountId, Address, OperatorId, PaidToPayee, Timestamp, TransferId, UsdcAmount, position_after,
 };
@@ -14,7 +14,7 @@ row! { PaidToPayee from row { count: payments, amount = sum_of(row)?, last_at } 
 struct KeptWith(PaidToPayee);
 
 impl Record for KeptWith {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self(PaidToPayee {
             count: row.get("paid_before_count")?,
             amount: row.get("paid_before_usdc")?,
@@ -32,7 +32,7 @@ impl History {
         account: AccountId,
         since: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<(Timestamp, UsdcAmount)>, StoreError> {
+    ) -> Result<Vec<(Timestamp, UsdcAmount)>> {
         // The index delivers each kind in order.
         sql! {
             "SELECT created_at, amount_usdc, position FROM (
@@ -58,7 +58,7 @@ impl History {
         &self,
         (operator, account, transfer): (OperatorId, AccountId, TransferId),
         payee: &Address,
-    ) -> Result<PaidToPayee, StoreError> {
+    ) -> Result<PaidToPayee> {
         let kept: Option<KeptWith> = sql! {
             "SELECT paid_before_count, paid_before_usdc, paid_before_last_at FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NOT NULL",
@@ -87,7 +87,7 @@ impl History {
         operator: OperatorId,
         account: AccountId,
         payee: &Address,
-    ) -> Result<PaidToPayee, StoreError> {
+    ) -> Result<PaidToPayee> {
         // Read from the index alone, which begins with the account.
         let summed: Option<PaidToPayee> = sql! {
             "SELECT COUNT(*) AS payments, {sums}, MAX(created_at) AS last_at

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, ToSql, TransactionBehavior};
 
-use super::StoreError;
 use super::connections::Connect;
 use super::row::{Record, Row};
 use super::statement::{Answer, Value, Wanted};
 use super::tables::{APPLIED, Applied, MIGRATIONS, of_other_build};
+use super::{Result, StoreError};
 
 /// Records applied migrations in the format of the Postgres driver.
 const NOTES: &str = "CREATE TABLE IF NOT EXISTS _sqlx_migrations (
@@ -48,7 +48,7 @@ fn applied(connection: &Connection) -> Option<Applied> {
 }
 
 /// Runs the missing migrations and records them: all or nothing.
-pub(super) fn bring_up_to_date(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn bring_up_to_date(connection: &mut Connection) -> Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     tx.execute_batch(NOTES)?;
     let applied = applied(&tx).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Connect for SqliteReading {
     type Connection = Connection;
     const IS_REMOTE: bool = false;
 
-    async fn connect(&self) -> Result<Connection, StoreError> {
+    async fn connect(&self) -> Result<Connection> {
         let file = self.0.clone();
         on_a_thread(move || Ok(open(&file, OpenFlags::SQLITE_OPEN_READ_ONLY)?)).await
     }
@@ -101,15 +101,15 @@ impl Connect for SqliteReading {
         true
     }
 
-    async fn close(connection: Connection) -> Result<(), StoreError> {
+    async fn close(connection: Connection) -> Result<()> {
         on_a_thread(move || connection.close().map_err(|(_, error)| error.into())).await
     }
 }
 
 /// Runs a call where it may block on the disk.
 pub(super) async fn on_a_thread<T: Send + 'static>(
-    call: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    call: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     tokio::task::spawn_blocking(call).await.map_err(StoreError::unavailable)?
 }
 
@@ -119,7 +119,7 @@ pub(super) fn run<R: Record>(
     sql: &str,
     values: &[Value],
     wanted: Wanted,
-) -> Result<Answer<R>, StoreError> {
+) -> Result<Answer<R>> {
     let mut statement = connection.prepare_cached(sql)?;
     for place in 1..=statement.parameter_count() {
         // SQLite numbers placeholders as they appear, so `$2` may come before `$1`.

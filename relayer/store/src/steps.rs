@@ -2,7 +2,7 @@
 
 use purser_core::GivesBack;
 
-use super::{StoreError, Transfers};
+use super::{Result, Transfers};
 use purser_model::{Failure, Rejection, Settlement, SignedTransfer, Timestamp, Transfer};
 
 impl Transfers {
@@ -11,11 +11,11 @@ impl Transfers {
         transfer: &Transfer,
         signed: SignedTransfer,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.mark(transfer, transfer.state.sign(signed)?, now).await
     }
 
-    pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer, StoreError> {
+    pub async fn mark_sent(&self, transfer: &Transfer, now: Timestamp) -> Result<Transfer> {
         self.mark(transfer, transfer.state.send(now)?, now).await
     }
 
@@ -24,7 +24,7 @@ impl Transfers {
         transfer: &Transfer,
         settlement: Settlement,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.mark(transfer, transfer.state.settle(settlement)?, now).await
     }
 
@@ -33,7 +33,7 @@ impl Transfers {
         transfer: &Transfer,
         rejection: Rejection,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.mark(transfer, transfer.state.reject(rejection)?, now).await
     }
 
@@ -42,7 +42,7 @@ impl Transfers {
         transfer: &Transfer,
         failure: Failure,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.mark(transfer, transfer.state.fail(failure)?, now).await
     }
 
@@ -52,7 +52,7 @@ impl Transfers {
         failure: Failure,
         gives_back: GivesBack,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.step(transfer, transfer.state.fail(failure)?, Some(gives_back), now).await
     }
 }

@@ -2,7 +2,7 @@
 
 use super::query::{columns, sql};
 use super::row::row;
-use super::{Actions, StoreError};
+use super::{Actions, Result};
 use futures::FutureExt;
 use purser_model::{AccountId, OperatorId, Stop, Stopped, Timestamp};
 
@@ -16,7 +16,7 @@ row! { Stop from row {
 
 impl Actions {
     /// Records a stop that landed, before anybody is told.
-    pub async fn insert_stop(&self, stop: &Stop) -> Result<(), StoreError> {
+    pub async fn insert_stop(&self, stop: &Stop) -> Result<()> {
         sql! {
             "INSERT INTO action_transactions {row}
              ON CONFLICT (tx_signature) DO UPDATE SET
@@ -31,7 +31,7 @@ impl Actions {
     }
 
     /// For a worker: up to `rows_max` stops of every operator, in the order in which they landed.
-    pub async fn list_stops(&self, rows_max: u32) -> Result<Vec<Stop>, StoreError> {
+    pub async fn list_stops(&self, rows_max: u32) -> Result<Vec<Stop>> {
         sql! {
             "SELECT tx_signature, operator_id, action_id, stop, account_id, sent_at FROM action_transactions
              WHERE stop IS NOT NULL ORDER BY sent_at, tx_signature LIMIT {rows_max}",
@@ -42,12 +42,7 @@ impl Actions {
     }
 
     /// Records that a stop was sent again, and landed under `tx_signature`. Whoever asked for it asked for this one.
-    pub async fn mark_stopped_again(
-        &self,
-        stop: &Stop,
-        tx_signature: &str,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    pub async fn mark_stopped_again(&self, stop: &Stop, tx_signature: &str, now: Timestamp) -> Result<()> {
         let again = sql! {
             "UPDATE action_transactions SET tx_signature = {tx_signature}, sent_at = {now} WHERE tx_signature = {before}",
             tx_signature, now, before = stop.tx_signature
@@ -74,14 +69,14 @@ impl Actions {
     }
 
     /// Forgets a stop that nobody can follow any more.
-    pub async fn delete_stop(&self, stop: &Stop) -> Result<(), StoreError> {
+    pub async fn delete_stop(&self, stop: &Stop) -> Result<()> {
         sql! {"DELETE FROM action_transactions WHERE tx_signature = {tx_signature}", stop.tx_signature}
             .run(self.writer())
             .await
     }
 
     /// Forgets the account's pauses: one was lifted.
-    pub async fn delete_pauses(&self, operator: OperatorId, account: AccountId) -> Result<(), StoreError> {
+    pub async fn delete_pauses(&self, operator: OperatorId, account: AccountId) -> Result<()> {
         sql! {
             "DELETE FROM action_transactions
              WHERE operator_id = {operator} AND account_id = {account} AND stop = 'pause'",

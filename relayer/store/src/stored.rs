@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 
-use super::StoreError;
+use super::Result;
 use super::row::{At, Column, Row, Stored};
 use super::statement::{Bound, Value};
 use purser_model::wire::PolicyFields;
@@ -196,7 +196,7 @@ impl<T: ToString> Bound for Vec<T> {
 
 /// NULL: no limit.
 impl Column for Limit {
-    fn read_at(row: &Row<'_>, at: At) -> Result<Self, StoreError> {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self> {
         Ok(Option::read_at(row, at)?.map_or(Self::Unlimited, Self::AtMost))
     }
 }

@@ -4,7 +4,7 @@
 use super::event_row::COLUMNS;
 use super::query::sql;
 use super::row::row;
-use super::{Events, StoreError};
+use super::{Events, Result};
 use futures::FutureExt;
 use purser_model::{Event, EventId, OperatorId};
 
@@ -19,7 +19,7 @@ row! { PlacedEvent from row { event = Event::read(row)?, place } }
 
 impl Events {
     /// Starts giving places to the operator's events. Returns the last place so far.
-    pub async fn open_stream(&self, operator: OperatorId) -> Result<u64, StoreError> {
+    pub async fn open_stream(&self, operator: OperatorId) -> Result<u64> {
         if self.find_last_place(operator).await?.is_none() {
             sql! {
                 "UPDATE operators SET last_place = 0 WHERE operator_id = {operator} AND last_place IS NULL",
@@ -33,7 +33,7 @@ impl Events {
         Ok(self.find_last_place(operator).await?.unwrap_or(0))
     }
 
-    async fn find_last_place(&self, operator: OperatorId) -> Result<Option<u64>, StoreError> {
+    async fn find_last_place(&self, operator: OperatorId) -> Result<Option<u64>> {
         let place: Option<Option<u64>> =
             sql! {"SELECT last_place FROM operators WHERE operator_id = {operator}", operator}
                 .fetch_optional(self.reader())
@@ -42,7 +42,7 @@ impl Events {
     }
 
     /// Gives places to up to `rows_max` waiting events of the operator, oldest first. `true`: there may be more.
-    pub async fn place_events(&self, operator: OperatorId, rows_max: u32) -> Result<bool, StoreError> {
+    pub async fn place_events(&self, operator: OperatorId, rows_max: u32) -> Result<bool> {
         let waiting: Option<EventId> =
             sql! {"SELECT event_id FROM events WHERE operator_id = {operator} AND place = 0 LIMIT 1", operator}
                 .fetch_optional(self.reader())
@@ -92,7 +92,7 @@ impl Events {
         operator: OperatorId,
         after: u64,
         rows_max: u32,
-    ) -> Result<Vec<PlacedEvent>, StoreError> {
+    ) -> Result<Vec<PlacedEvent>> {
         sql! {
             "SELECT {columns}, events.place FROM events
              WHERE operator_id = {operator} AND place > {after} ORDER BY place LIMIT {rows_max}",
@@ -104,12 +104,7 @@ impl Events {
 
     /// Whether the operator's stream still has everything after this place, and the named event, if any, is the one at
     /// this place.
-    pub async fn can_go_on(
-        &self,
-        operator: OperatorId,
-        place: u64,
-        event: Option<EventId>,
-    ) -> Result<bool, StoreError> {
+    pub async fn can_go_on(&self, operator: OperatorId, place: u64, event: Option<EventId>) -> Result<bool> {
         let last = self.find_last_place(operator).await?.unwrap_or(0);
         // The first event kept, from the place on.
         let first: Option<(EventId, u64)> = sql! {

@@ -6,7 +6,7 @@ use futures::FutureExt;
 
 use super::operators::{count_in, lock_operator};
 use super::query::{Query, columns, sql};
-use super::{Accounts, Due, StoreError};
+use super::{Accounts, Due, Result};
 use purser_model::{
     AccountId, Address, IdempotencyKey, NoTokenAccount, OperatorId, Quotas, Timestamp, UsdcAmount,
 };
@@ -43,7 +43,7 @@ impl Accounts {
         &self,
         new: &NewTokenAccount,
         quotas: Quotas,
-    ) -> Result<TokenAccountReservation, StoreError> {
+    ) -> Result<TokenAccountReservation> {
         let NewTokenAccount { operator_id: operator, wallet, created_at: now, .. } = *new;
         let due = Due::of_lease(now, new.lease_expires_at);
         let running = sql! {
@@ -86,7 +86,7 @@ impl Accounts {
         amount: UsdcAmount,
         now: Timestamp,
         quotas: Quotas,
-    ) -> Result<Option<NoTokenAccount>, StoreError> {
+    ) -> Result<Option<NoTokenAccount>> {
         let mut made = [0; 2];
         for (made, count) in made.iter_mut().zip(counts(operator, account, now)) {
             *made = count.fetch_optional(self.reader()).await?.unwrap_or(0);
@@ -95,7 +95,7 @@ impl Accounts {
     }
 
     /// A creation has come to its end: others may reserve for this wallet again. It still counts.
-    pub async fn end_token_account(&self, new: &NewTokenAccount, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn end_token_account(&self, new: &NewTokenAccount, now: Timestamp) -> Result<()> {
         sql! {
             "UPDATE token_account_creations SET lease_expires_at = {now}
              WHERE operator_id = {operator_id} AND created_at = {created_at} AND wallet = {wallet}
@@ -108,7 +108,7 @@ impl Accounts {
     }
 
     /// Gives a reservation back: nothing was created, and nothing of it can land any more.
-    pub async fn delete_token_account(&self, new: &NewTokenAccount) -> Result<(), StoreError> {
+    pub async fn delete_token_account(&self, new: &NewTokenAccount) -> Result<()> {
         sql! {
             "DELETE FROM token_account_creations
              WHERE operator_id = {operator_id} AND created_at = {created_at} AND wallet = {wallet}

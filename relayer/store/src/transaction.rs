@@ -4,9 +4,9 @@ use futures::future::BoxFuture;
 use sqlx::Connection;
 use sqlx::postgres::PgConnection;
 
-use super::StoreError;
 use super::connections::Connections;
 use super::postgres::PostgresPrimary;
+use super::{Result, StoreError};
 
 /// A transaction on either database, which [`Pools::write`](super::pools::Pools::write) commits.
 pub(super) enum Transaction<'c> {
@@ -15,9 +15,9 @@ pub(super) enum Transaction<'c> {
 }
 
 /// Runs `work` in a transaction on Postgres, and commits it unless it fails.
-pub(super) async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T, StoreError>
+pub(super) async fn transact<T, F>(pool: &Connections<PostgresPrimary>, work: F) -> Result<T>
 where
-    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
 {
     let mut lent = pool.lend().await?;
     let done = async {

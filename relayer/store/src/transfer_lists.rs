@@ -3,7 +3,7 @@
 use super::query::{Sql, sql};
 use super::stored::{Below, OrEmpty};
 use super::transfer_row::COLUMNS;
-use super::{StoreError, Transfers};
+use super::{Result, Transfers};
 use purser_model::{
     IdempotencyKey, OperatorId, RejectionReason, Transfer, TransferFilter, TransferId, TransferStatus,
 };
@@ -16,7 +16,7 @@ impl Transfers {
         filter: &TransferFilter,
         after: Option<TransferId>,
         rows_max: u32,
-    ) -> Result<Vec<Transfer>, StoreError> {
+    ) -> Result<Vec<Transfer>> {
         let TransferFilter { account, status, idempotency_key, reason, since, until } = filter;
         let is_submitted =
             matches!(status, Some(TransferStatus::Submitted | TransferStatus::PendingApproval));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::Result;
 use super::query::Sql;
 use super::row::{Record, Row, Stored, row, unreadable};
 use super::statement::{Bound, Value};
@@ -38,7 +38,7 @@ row! { Transfer from row {
     earlier_valid_until, state = read_state(row)?, created_at, updated_at,
 }}
 
-fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
+fn read_state(row: &Row<'_>) -> Result<TransferState> {
     Ok(match row.get::<String>("state")?.as_str() {
         "claimed" => match row.get::<Option<String>>("message")? {
             None => TransferState::Claimed,
@@ -67,7 +67,7 @@ fn read_state(row: &Row<'_>) -> Result<TransferState, StoreError> {
     })
 }
 
-fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection, StoreError> {
+fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection> {
     Ok(Rejection {
         reason: row.get("reason")?,
         message: row.get("message")?,
@@ -78,7 +78,7 @@ fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection, St
     })
 }
 
-fn read_approval(row: &Row<'_>) -> Result<Approval, StoreError> {
+fn read_approval(row: &Row<'_>) -> Result<Approval> {
     Ok(match row.get("approval_expires_at")? {
         Some(expires_at) => {
             Approval::Requested(ApprovalRequested { reason: row.get("approval_reason")?, expires_at })
@@ -91,7 +91,7 @@ fn read_approval(row: &Row<'_>) -> Result<Approval, StoreError> {
     })
 }
 
-fn read_signed(row: &Row<'_>) -> Result<SignedTransfer, StoreError> {
+fn read_signed(row: &Row<'_>) -> Result<SignedTransfer> {
     Ok(SignedTransfer {
         bytes: row.get::<Base64>("signed_bytes")?.0,
         signature: row.get("tx_signature")?,
@@ -103,7 +103,7 @@ fn read_signed(row: &Row<'_>) -> Result<SignedTransfer, StoreError> {
 pub(super) struct WithBytes(pub Transfer, pub Option<SignedTransfer>);
 
 impl Record for WithBytes {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let has_bytes = row.get::<Option<String>>("signed_bytes")?.is_some();
         Ok(Self(Transfer::read(row)?, has_bytes.then(|| read_signed(row)).transpose()?))
     }

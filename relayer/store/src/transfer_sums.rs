@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::query::{Piece, Place, Sql, sql};
 use super::row::{Row, row};
-use super::{StoreError, Transfers};
+use super::{Result, Transfers};
 use purser_model::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, UsdcAmount};
 
 const MICROS: u128 = 1_000_000;
@@ -18,7 +18,7 @@ pub(super) const SUMS: Sql<&str> = Sql(
 );
 
 /// Of these columns.
-pub(super) fn sum_of(row: &Row<'_>) -> Result<UsdcAmount, StoreError> {
+pub(super) fn sum_of(row: &Row<'_>) -> Result<UsdcAmount> {
     let (whole, fraction): (u64, u64) = (row.get("whole")?, row.get("fraction")?);
     let micros = u128::from(whole) * MICROS + u128::from(fraction);
     // Test mints know no bound.
@@ -37,7 +37,7 @@ impl Transfers {
         operator: OperatorId,
         days: &[Timestamp],
         rows_max: u32,
-    ) -> Result<Vec<PaidInDay>, StoreError> {
+    ) -> Result<Vec<PaidInDay>> {
         if days.is_empty() {
             return Ok(Vec::new());
         }
@@ -71,7 +71,7 @@ impl Transfers {
         operator: OperatorId,
         since: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<Refusals>, StoreError> {
+    ) -> Result<Vec<Refusals>> {
         // Ids begin with the time of their requests.
         sql! {
             "SELECT account_id, reason, COUNT(*) AS refusals

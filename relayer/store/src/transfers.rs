@@ -6,7 +6,7 @@ use super::history::announce_step;
 use super::query::sql;
 use super::stored::Base64;
 use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
-use super::{StoreError, Transaction, Transfers};
+use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::GivesBack;
 use purser_model::{Account, OperatorId, Timestamp, Transfer, TransferId, TransferState};
 
@@ -15,11 +15,7 @@ const LATEST_ROWS: i64 = 20;
 
 impl Transfers {
     /// The operator's transfer with this id, in any state.
-    pub async fn find_transfer(
-        &self,
-        operator: OperatorId,
-        id: TransferId,
-    ) -> Result<Option<Transfer>, StoreError> {
+    pub async fn find_transfer(&self, operator: OperatorId, id: TransferId) -> Result<Option<Transfer>> {
         sql! {
             "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
             columns = COLUMNS, operator, id
@@ -29,7 +25,7 @@ impl Transfers {
     }
 
     /// The signed ones among the account's last few transfers, newest first.
-    pub async fn list_latest_signed(&self, account: &Account) -> Result<Vec<Transfer>, StoreError> {
+    pub async fn list_latest_signed(&self, account: &Account) -> Result<Vec<Transfer>> {
         sql! {
             "SELECT * FROM (
                  SELECT {columns} FROM transfers WHERE operator_id = {operator_id} AND account_id = {id}
@@ -42,11 +38,7 @@ impl Transfers {
     }
 
     /// The bytes that were signed for a transfer, as long as its row has them.
-    pub async fn find_signed_bytes(
-        &self,
-        operator: OperatorId,
-        id: TransferId,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
+    pub async fn find_signed_bytes(&self, operator: OperatorId, id: TransferId) -> Result<Option<Vec<u8>>> {
         let found: Option<Option<Base64>> = sql! {
             "SELECT signed_bytes FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
             operator, id
@@ -57,12 +49,7 @@ impl Transfers {
     }
 
     /// Stores what was given for a transfer by whom its bytes were handed to.
-    pub async fn keep_given(
-        &self,
-        operator: OperatorId,
-        transfer: TransferId,
-        given: &str,
-    ) -> Result<(), StoreError> {
+    pub async fn keep_given(&self, operator: OperatorId, transfer: TransferId, given: &str) -> Result<()> {
         sql! {
             "UPDATE transfers SET resource = {given} WHERE operator_id = {operator} AND transfer_id = {transfer}",
             given, operator, transfer
@@ -77,7 +64,7 @@ impl Transfers {
         operator: OperatorId,
         transfer: TransferId,
         refusal: &str,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         sql! {
             "UPDATE transfers SET refusal = {refusal} WHERE operator_id = {operator} AND transfer_id = {transfer}",
             refusal, operator, transfer
@@ -87,11 +74,7 @@ impl Transfers {
     }
 
     /// What was given for a transfer, if it has arrived.
-    pub async fn find_given(
-        &self,
-        operator: OperatorId,
-        transfer: TransferId,
-    ) -> Result<Option<String>, StoreError> {
+    pub async fn find_given(&self, operator: OperatorId, transfer: TransferId) -> Result<Option<String>> {
         sql! {
             "SELECT resource FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND resource IS NOT NULL",
@@ -107,7 +90,7 @@ impl Transfers {
         transfer: &Transfer,
         next: TransferState,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         self.step(transfer, next, None, now).await
     }
 
@@ -118,7 +101,7 @@ impl Transfers {
         next: TransferState,
         gives_back: Option<GivesBack>,
         now: Timestamp,
-    ) -> Result<Transfer, StoreError> {
+    ) -> Result<Transfer> {
         let entries = self.entries_of(transfer, &next).await?;
         let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());
@@ -145,7 +128,7 @@ pub(super) async fn write_state(
     tx: &mut Transaction<'_>,
     transfer: &Transfer,
     next: &Transfer,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let to = TransferStateColumns::from(&next.state);
     let signature_before = transfer.state.signed().map_or("", |signed| signed.signature.as_str());
     // Bytes belong to the signature beside them: a payment that was found on the chain has none here. What others send lands

@@ -13,7 +13,7 @@ use super::pools::Pools;
 use super::query::{Sql, columns, sql};
 use super::row::{Record, Row, row};
 use super::stored::OrEmpty;
-use super::{Index, StoreError, Transaction};
+use super::{Index, Result, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{
     Account, AccountId, AccountStatus, Address, Contradiction, HistoryEntry, Network, OperatorId, Timestamp,
@@ -63,7 +63,7 @@ pub enum WalkOwner {
 }
 
 impl Record for Walk {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let mark = |signature: Option<String>, slot: Option<u64>| {
             signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
         };
@@ -94,7 +94,7 @@ row! { WalkedEntry from row {
 
 impl Index {
     /// For the indexer: how far an address has been read. `None`: it was never read.
-    pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>, StoreError> {
+    pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>> {
         sql! {
             "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
              FROM walks WHERE network = {network} AND address = {address}",
@@ -110,7 +110,7 @@ impl Index {
         &self,
         network: Network,
         rows_max: u32,
-    ) -> Result<Vec<(AccountId, Address)>, StoreError> {
+    ) -> Result<Vec<(AccountId, Address)>> {
         sql! {
             "SELECT accounts.account_id, accounts.token_account FROM walks
                  JOIN accounts ON accounts.token_account = walks.address
@@ -129,7 +129,7 @@ impl Index {
         network: Network,
         whose: WalkOwner,
         transactions: &[Mark],
-    ) -> Result<HashMap<Mark, Vec<(Timestamp, Option<TransferId>)>>, StoreError> {
+    ) -> Result<HashMap<Mark, Vec<(Timestamp, Option<TransferId>)>>> {
         if transactions.is_empty() {
             return Ok(HashMap::new());
         }
@@ -164,7 +164,7 @@ impl Index {
         network: Network,
         readings: &Readings,
         progress: Option<(&Option<Walk>, &Walk)>,
-    ) -> Result<Vec<Contradiction>, StoreError> {
+    ) -> Result<Vec<Contradiction>> {
         let Readings { mut entries, are_final, read_at, pending, resolved } = readings.clone();
         // Every process locks ledgers in the same order.
         entries.sort_by_key(|entry| entry.account_id);
@@ -211,7 +211,7 @@ impl Index {
 
     /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`
     /// when its id is taken. An account that was being created becomes ready.
-    pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool, StoreError> {
+    pub async fn adopt_account(&self, network: Network, account: &Account) -> Result<bool> {
         let Account { id, operator_id, name, address, token_account, status, created_at, .. } = account;
         let insert = sql! {
             "INSERT INTO accounts
@@ -255,12 +255,7 @@ impl Index {
     }
 
     /// For the indexer: takes or renews the lease on `network` until `expires_at`. `false` while another process holds it.
-    pub async fn lease_index(
-        &self,
-        network: Network,
-        now: Timestamp,
-        expires_at: Timestamp,
-    ) -> Result<bool, StoreError> {
+    pub async fn lease_index(&self, network: Network, now: Timestamp, expires_at: Timestamp) -> Result<bool> {
         let taken = sql! {
             "INSERT INTO marks {row}
              ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
@@ -276,7 +271,7 @@ impl Index {
     }
 
     /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
-    pub async fn release_index(&self, network: Network) -> Result<(), StoreError> {
+    pub async fn release_index(&self, network: Network) -> Result<()> {
         sql! {
             "DELETE FROM marks WHERE name = {name} AND holder = {holder}",
             name = index_of(network), holder = *self.holder
@@ -306,7 +301,7 @@ async fn move_walk(
     network: Network,
     before: Option<&Walk>,
     after: &Walk,
-) -> Result<(), StoreError> {
+) -> Result<()> {
     let top_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.top.clone());
     let before_of = |walk: &Walk| walk.under_way.as_ref().and_then(|under_way| under_way.before.clone());
     let (until_signature, until_slot) = after.until.clone().map(|mark| (mark.signature, mark.slot)).unzip();

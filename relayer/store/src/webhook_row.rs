@@ -1,6 +1,6 @@
 //! A webhook as a row.
 
-use super::StoreError;
+use super::Result;
 use super::query::{Query, Sql, sql};
 use super::row::{Record, Row, row, unreadable};
 use purser_model::{EndpointHealth, OperatorId, Subscription, Webhook, WebhookStatus};
@@ -13,7 +13,7 @@ pub(super) const COLUMNS: Sql<&str> =
 row! { EndpointHealth { failures, failing_since } }
 
 impl Record for Webhook {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let (events, accounts): (Vec<_>, Vec<_>) = (row.get("events")?, row.get("account_ids")?);
         let subscription = Subscription::new(events, accounts, row.get("threshold_usdc")?);
         Ok(Self {

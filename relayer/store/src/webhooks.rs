@@ -5,7 +5,7 @@ use super::query::{columns, sql};
 use super::row::{Record, Row};
 use super::stored::{Below, OrEmpty};
 use super::webhook_row::COLUMNS;
-use super::{StoreError, Webhooks};
+use super::{Result, StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
     DisabledReason, Network, OperatorId, SealedSecret, Timestamp, Webhook, WebhookId, WebhookStatus,
@@ -27,7 +27,7 @@ pub struct SealedSecrets {
 }
 
 impl Record for SealedSecrets {
-    fn read(row: &Row<'_>) -> Result<Self, StoreError> {
+    fn read(row: &Row<'_>) -> Result<Self> {
         let previous: Option<SealedSecret> = row.get("previous_secret")?;
         Ok(Self { current: row.get("secret")?, previous: previous.zip(row.get("previous_until")?) })
     }
@@ -40,7 +40,7 @@ impl Webhooks {
         webhook: &Webhook,
         secret: &SealedSecret,
         webhooks_max: u32,
-    ) -> Result<(), StoreError> {
+    ) -> Result<()> {
         let (disabled_reason, disabled_at) = disabled(&webhook.status);
         let insert = sql! {
             "INSERT INTO webhooks {row}",
@@ -74,7 +74,7 @@ impl Webhooks {
         &self,
         after: Option<WebhookId>,
         rows_max: u32,
-    ) -> Result<Vec<(WebhookId, SealedSecret)>, StoreError> {
+    ) -> Result<Vec<(WebhookId, SealedSecret)>> {
         sql! {
             "SELECT webhook_id, secret FROM webhooks
              WHERE webhook_id > {after} AND status = 'enabled' ORDER BY webhook_id LIMIT {rows_max}",
@@ -85,11 +85,7 @@ impl Webhooks {
     }
 
     /// The operator's webhook with this id.
-    pub async fn find_webhook(
-        &self,
-        operator: OperatorId,
-        id: WebhookId,
-    ) -> Result<Option<Webhook>, StoreError> {
+    pub async fn find_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<Option<Webhook>> {
         sql! {
             "SELECT {columns} FROM webhooks WHERE operator_id = {operator} AND webhook_id = {id}",
             columns = COLUMNS, operator, id
@@ -99,31 +95,28 @@ impl Webhooks {
     }
 
     /// The webhook with this id, for any owner. For workers and the command line.
-    pub async fn find_any_webhook(&self, id: WebhookId) -> Result<Option<Webhook>, StoreError> {
+    pub async fn find_any_webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
         sql! {"SELECT {columns} FROM webhooks WHERE webhook_id = {id}", columns = COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
 
     /// For the deliverer: the secrets of a webhook, for any owner.
-    pub async fn find_webhook_secrets(&self, id: WebhookId) -> Result<Option<SealedSecrets>, StoreError> {
+    pub async fn find_webhook_secrets(&self, id: WebhookId) -> Result<Option<SealedSecrets>> {
         sql! {"SELECT secret, previous_secret, previous_until FROM webhooks WHERE webhook_id = {id}", id}
             .fetch_optional(self.reader())
             .await
     }
 
     /// For the doctor: the present secrets of up to `rows_max` webhooks of any operator, newest first.
-    pub async fn list_webhook_secrets(
-        &self,
-        rows_max: u32,
-    ) -> Result<Vec<(WebhookId, SealedSecret)>, StoreError> {
+    pub async fn list_webhook_secrets(&self, rows_max: u32) -> Result<Vec<(WebhookId, SealedSecret)>> {
         sql! {"SELECT webhook_id, secret FROM webhooks ORDER BY webhook_id DESC LIMIT {rows_max}", rows_max}
             .fetch_all(self.lister())
             .await
     }
 
     /// For metrics: how many enabled webhooks of each network have answered no attempt since they last answered one.
-    pub async fn count_failing_webhooks(&self) -> Result<Vec<(Network, u64)>, StoreError> {
+    pub async fn count_failing_webhooks(&self) -> Result<Vec<(Network, u64)>> {
         sql! {
             "SELECT network, COUNT(*) FROM webhooks
                  JOIN operators ON operators.operator_id = webhooks.operator_id
@@ -139,7 +132,7 @@ impl Webhooks {
         operator: OperatorId,
         after: Option<WebhookId>,
         rows_max: u32,
-    ) -> Result<Vec<Webhook>, StoreError> {
+    ) -> Result<Vec<Webhook>> {
         sql! {
             "SELECT {columns} FROM webhooks
              WHERE operator_id = {operator} AND webhook_id < {below} ORDER BY webhook_id DESC LIMIT {rows_max}",
@@ -153,7 +146,7 @@ impl Webhooks {
 impl Webhooks {
     /// Replaces `seen` by `changed`, including its health. When it becomes disabled, its pending deliveries become
     /// undelivered; a large number of them a little later. `Superseded` when the stored webhook no longer equals `seen`.
-    pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<(), StoreError> {
+    pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<()> {
         let (disabled_reason, disabled_at) = disabled(&changed.status);
         let change = sql! {
             "UPDATE webhooks SET url = {url}, events = {events}, account_ids = {accounts},
@@ -193,7 +186,7 @@ impl Webhooks {
         secret: &SealedSecret,
         previous_until: Timestamp,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool> {
         let touched = sql! {
             "UPDATE webhooks SET previous_secret = secret, previous_until = {previous_until}, secret = {secret},
                  updated_at = {now}
@@ -207,7 +200,7 @@ impl Webhooks {
 
     /// Deletes a webhook. [`Upkeep::clean_up`](super::Upkeep::clean_up) deletes its deliveries, since there may be a million. `false` when the
     /// operator has no such webhook.
-    pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool, StoreError> {
+    pub async fn delete_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<bool> {
         let delete = sql! {
             "DELETE FROM webhooks WHERE operator_id = {operator} AND webhook_id = {id}",
             operator, id

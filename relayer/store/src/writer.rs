@@ -19,10 +19,10 @@ use prometheus_client::metrics::histogram::Histogram;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::StoreError;
 use super::connections::{CALL_LIMIT, overdue};
 use super::sqlite::open_to_write;
 use super::transaction::Transaction;
+use super::{Result, StoreError};
 
 /// The most pieces of work that commit together.
 const GROUP_MAX: usize = 32;
@@ -64,21 +64,21 @@ trait Work: Send {
     /// Runs from the beginning, and may be repeated. False when it failed: its writes must be rolled back.
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool>;
     /// Reports the result, or the failed commit.
-    fn finish(self: Box<Self>, committed: Result<(), StoreError>);
+    fn finish(self: Box<Self>, committed: Result<()>);
 }
 
 struct RequestedWork<F, T> {
     work: F,
     /// `None` until the work has run to its end.
-    result: Option<Result<T, StoreError>>,
-    answer: oneshot::Sender<Result<T, StoreError>>,
+    result: Option<Result<T>>,
+    answer: oneshot::Sender<Result<T>>,
     /// `None` once its turn has come.
     waiting: Option<(Instant, QueueMetrics)>,
 }
 
 impl<F, T> Work for RequestedWork<F, T>
 where
-    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>> + Clone + Send,
+    F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>> + Clone + Send,
     T: Send,
 {
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool> {
@@ -93,7 +93,7 @@ where
         .boxed()
     }
 
-    fn finish(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn finish(self: Box<Self>, committed: Result<()>) {
         let result = match (self.result, committed) {
             (Some(Ok(done)), Ok(())) => Ok(done),
             (Some(Err(error)), _) | (_, Err(error)) => Err(error),
@@ -107,7 +107,7 @@ where
 
 impl Writer {
     /// Starts the thread. Reopens a failed connection to `file`.
-    pub fn start(connection: Connection, file: Arc<Path>, waits: Histogram) -> Result<Self, StoreError> {
+    pub fn start(connection: Connection, file: Arc<Path>, waits: Histogram) -> Result<Self> {
         let (requests, inbox) = mpsc::unbounded_channel();
         let writing = Writing { file, open: Some(connection) };
         std::thread::Builder::new()
@@ -125,9 +125,9 @@ impl Writer {
     /// Runs `work` in a transaction, and answers once that is committed. `work` must await nothing but statements. It
     /// runs to the end even when the caller leaves, as callers do when it takes too long. Unavailable at once: too much
     /// is waiting.
-    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T, StoreError>
+    pub async fn write<T, F>(&self, work: F, turn: Turn) -> Result<T>
     where
-        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T, StoreError>>,
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
         F: Clone + Send + 'static,
         T: Send + 'static,
     {
@@ -199,7 +199,7 @@ struct Writing {
 
 impl Writing {
     /// False when one piece of work failed: nothing of any was written.
-    fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool, StoreError> {
+    fn commit(&mut self, group: &mut [Box<dyn Work>]) -> Result<bool> {
         let mut connection = match self.open.take() {
             Some(connection) => connection,
             None => open_to_write(&self.file)?,
