@@ -1,16 +1,11 @@
 use super::query::{Each, Piece, Place, Query, Sql, columns, sql, text};
-use super::row::row;
+use super::row::{Listed, row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, Result};
 use purser_model::{
     Account, AccountFilter, AccountId, AccountPlace, AccountStatus, Address, Network, OperatorId, Tag,
     Timestamp,
 };
-
-/// The columns of an [`Account`].
-pub(super) const COLUMNS: Sql<&str> =
-    Sql("account_id, operator_id, name, metadata, tags, address, token_account, status,
-    allowlist_entries, duplicates, approvals, create_token_accounts, provisioning, created_at");
 
 row! { Account {
     id: account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
@@ -19,15 +14,7 @@ row! { Account {
 
 /// Inserts an account.
 pub(super) fn insert(account: &Account) -> Query {
-    sql! {
-        "INSERT INTO accounts {row}",
-        row = columns! {
-            account_id = account.id, account.operator_id, account.name, account.metadata, account.tags,
-            account.address, account.token_account, account.status, account.allowlist_entries,
-            account.duplicates, account.approvals, account.create_token_accounts, account.provisioning,
-            account.created_at
-        }
-    }
+    sql! {"INSERT INTO accounts {row}", row = columns! { ..account }}
 }
 
 impl Accounts {
@@ -111,7 +98,7 @@ impl Accounts {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND account_id = {id} AND provisioning = 'ready'",
-            columns = COLUMNS, operator, id
+            columns = Account::COLUMNS, operator, id
         }
         .fetch_optional(self.reader())
         .await
@@ -137,7 +124,7 @@ impl Accounts {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE operator_id = {operator} AND provisioning = 'ready' AND account_id IN ({ids})",
-            columns = COLUMNS, operator, ids = Each(ids)
+            columns = Account::COLUMNS, operator, ids = Each(ids)
         }
         .fetch_all(self.reader())
         .await
@@ -155,7 +142,7 @@ impl Accounts {
         sql! {
             "SELECT {columns} FROM accounts
              WHERE token_account IN ({token_accounts}) AND operator_id = {operator} AND provisioning = 'ready'",
-            columns = COLUMNS, token_accounts = Each(token_accounts), operator
+            columns = Account::COLUMNS, token_accounts = Each(token_accounts), operator
         }
         .fetch_all(self.reader())
         .await
@@ -178,7 +165,7 @@ impl Accounts {
              WHERE operator_id = {operator} AND provisioning = 'ready' AND {of_status} = {status}
                  {of_tag} AND (created_at, account_id) < ({created_at}, {id})
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, operator, of_status = Sql(of_status), status = OrEmpty(status),
+            columns = Account::COLUMNS, operator, of_status = Sql(of_status), status = OrEmpty(status),
             of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())
@@ -206,7 +193,7 @@ impl Accounts {
              WHERE operator_id = {operator} AND provisioning = 'ready' AND NOT is_closed AND created_at < {before}
                  AND account_id > {after}
              ORDER BY account_id LIMIT {rows_max}",
-            columns = COLUMNS, operator, before, after = OrEmpty(after), rows_max
+            columns = Account::COLUMNS, operator, before, after = OrEmpty(after), rows_max
         }
         .fetch_all(self.reader())
         .await
@@ -217,7 +204,7 @@ impl Accounts {
         sql! {
             "SELECT {columns} FROM accounts WHERE provisioning = 'requested' AND created_at < {before}
              ORDER BY created_at LIMIT {rows_max}",
-            columns = COLUMNS, before, rows_max
+            columns = Account::COLUMNS, before, rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::due::Due;
 use super::events::announce;
 use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql};
-use super::row::{Record, Row, row};
+use super::row::{Listed, row};
 use super::stored::Below;
 use super::{Actions, Result, Transaction};
 use purser_model::{
@@ -15,10 +15,9 @@ use purser_model::{
     OperatorId, SentTransaction, Timestamp, WebhookId,
 };
 
-const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.name AS action_name,
-    CASE WHEN is_unchanged THEN 'unchanged' ELSE outcome END AS outcome,
-    actions.key_id, session_id, address, object_id, made_id, after_json, tx_signature, request_id,
-    actions.created_at, api_keys.name AS key_name, api_keys.hint,
+/// The columns of a [`ListedAction`] beside those of its action.
+const BESIDE: Sql<&str> = Sql("CASE WHEN is_unchanged THEN 'unchanged' ELSE outcome END AS outcome,
+    api_keys.name AS key_name, api_keys.hint,
     (SELECT passkeys.name FROM actions AS signed
          JOIN passkeys ON passkeys.passkey_id = signed.object_id
      WHERE signed.operator_id = actions.operator_id AND signed.made_id = actions.session_id
@@ -29,25 +28,20 @@ const COLUMNS: Sql<&str> = Sql("actions.action_id, actions.operator_id, actions.
          AND signed.name = 'sign_in' AND added.name = 'add_passkey') AS added_passkey");
 const TABLES: Sql<&str> = Sql("actions LEFT JOIN api_keys ON api_keys.key_id = actions.key_id");
 
-row! { Action {
-    id: action_id, operator_id, name: action_name, outcome, key_id, session_id, address, object_id, made_id,
-    after: after_json, tx_signature, request_id, created_at,
+row! { Action of actions from row {
+    id: action_id, operator_id, name as action_name, key_id, session_id, address, object_id, made_id,
+    after: after_json, outcome = row.get("outcome")?, tx_signature, request_id, created_at,
 }}
 
 row! { SentTransaction { signature: tx_signature, last_valid_block_height, is_step, sent_at } }
 
-impl Record for ListedAction {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let added: Option<Box<RawValue>> = row.get("added_passkey")?;
-        let passkey_name: Option<String> = row.get("passkey_name")?;
-        Ok(Self {
-            action: Action::read(row)?,
-            key_name: row.get("key_name")?,
-            key_hint: row.get("hint")?,
-            passkey_name: passkey_name.or_else(|| name_in(&added?)),
-        })
-    }
-}
+row! { ListedAction from row {
+    action = row.record()?, key_name, key_hint: hint,
+    passkey_name(passkey_name, added_passkey) = match (passkey_name, added_passkey) {
+        (None, Some(added)) => name_in(Box::as_ref(&added)),
+        (name, _) => name,
+    },
+}}
 
 /// The name that a passkey was added with, as its record has it: it outlives the passkey.
 fn name_in(added: &RawValue) -> Option<String> {
@@ -57,15 +51,7 @@ fn name_in(added: &RawValue) -> Option<String> {
 
 /// Inserts an action.
 pub(super) fn insert(action: &Action) -> Query {
-    sql! {
-        "INSERT INTO actions {row}",
-        row = columns! {
-            action_id = action.id, action.operator_id, action.name, action.outcome, action.key_id,
-            action.session_id, action.address, action.object_id, action.made_id,
-            after_json = action.after, action.tx_signature, action.request_id,
-            action.created_at
-        }
-    }
+    sql! {"INSERT INTO actions {row}", row = columns! { ..action, action.outcome }}
 }
 
 /// Announces how an action ended, in the transaction that writes it, if the action is on record. Returns the webhooks to hint at
@@ -76,8 +62,8 @@ pub(super) async fn announce_end(
     now: Timestamp,
 ) -> Result<Vec<WebhookId>> {
     let listed: Option<ListedAction> = sql! {
-        "SELECT {columns} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
-        columns = COLUMNS, tables = TABLES, operator, id
+        "SELECT {columns}, {beside} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
+        columns = Action::COLUMNS, beside = BESIDE, tables = TABLES, operator, id
     }
     .fetch_optional(&mut *tx)
     .await?;
@@ -170,8 +156,7 @@ impl Actions {
             "INSERT INTO action_transactions {row}
              ON CONFLICT (tx_signature) DO NOTHING",
             row = columns! {
-                operator_id = operator, action_id = action, tx_signature = sent.signature,
-                sent.last_valid_block_height, sent.is_step, sent.sent_at
+                ..sent, operator_id = operator, action_id = action
             }
         }
         .run(self.writer())
@@ -281,7 +266,7 @@ impl Actions {
         rows_max: u32,
     ) -> Result<Vec<ListedAction>> {
         let pages = Piece(|values: &mut Vec<_>| {
-            let (Sql(columns), Sql(tables)) = (COLUMNS, TABLES);
+            let (Sql(columns), Sql(beside), Sql(tables)) = (Action::COLUMNS, BESIDE, TABLES);
             let mut of = format!(
                 "actions.operator_id = {} AND action_id < {}",
                 operator.place(values),
@@ -314,7 +299,8 @@ impl Actions {
                 ));
             }
             let ending = format!("ORDER BY action_id DESC LIMIT {}", rows_max.place(values));
-            let page = |part: &str| format!("SELECT {columns} FROM {tables} WHERE {of} {part} {ending}");
+            let page =
+                |part: &str| format!("SELECT {columns}, {beside} FROM {tables} WHERE {of} {part} {ending}");
             match &filter.object_id {
                 None => page(""),
                 Some(object_id) => {

@@ -1,8 +1,8 @@
 //! Transfers about which a person was asked.
 
 use super::query::{Sql, sql};
+use super::row::Listed;
 use super::stored::{Below, OrEmpty};
-use super::transfer_row::COLUMNS;
 use super::{Result, StoreError, Transaction, Transfers};
 use purser_model::{ApprovalFilter, ApprovalState, Network, OperatorId, Timestamp, Transfer, TransferId};
 
@@ -37,7 +37,7 @@ impl Transfers {
              WHERE operator_id = {operator} AND approval_expires_at IS NOT NULL AND transfer_id < {below}
                  AND ({account} = '' OR account_id = {account}) AND {is_in_state}
              ORDER BY transfer_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, operator, below = Below(after), account = OrEmpty(filter.account),
+            columns = Transfer::COLUMNS, operator, below = Below(after), account = OrEmpty(filter.account),
             is_in_state = Sql(is_in_state), rows_max
         }
         .fetch_all(self.lister())

@@ -3,7 +3,7 @@
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::delivery_row::DeliveryStateColumns;
 use super::query::{columns, sql};
-use super::row::{Record, Row};
+use super::row::Listed;
 use super::{Deliveries, Result, Transaction};
 use futures::FutureExt;
 use purser_model::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
@@ -17,15 +17,6 @@ pub struct AttemptMade {
     pub attempt: Attempt,
     /// The delivery's next state.
     pub next: DeliveryState,
-}
-
-/// A webhook's health, and whether it is enabled.
-struct WithStatus(EndpointHealth, bool);
-
-impl Record for WithStatus {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(EndpointHealth::read(row)?, row.get::<String>("status")? == "enabled"))
-    }
 }
 
 impl Deliveries {
@@ -91,15 +82,15 @@ async fn move_delivery(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &st
 }
 
 async fn insert_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, number: i64) -> Result<()> {
-    let (status_code, body, unanswered) = match &made.attempt.outcome {
+    let attempt = &made.attempt;
+    let (status_code, body, unanswered) = match &attempt.outcome {
         AttemptOutcome::Answered { status, body } => (Some(status), Some(body), None),
         AttemptOutcome::Unanswered(reason) => (None, None, Some(reason.as_str())),
     };
     sql! {
         "INSERT INTO delivery_attempts {row}",
         row = columns! {
-            made.operator_id, made.webhook_id, made.event_id, attempt = number,
-            started_at = made.attempt.started_at, ended_at = made.attempt.ended_at, status_code, body,
+            ..attempt, made.operator_id, made.webhook_id, made.event_id, attempt = number, status_code, body,
             unanswered
         }
     }
@@ -120,17 +111,17 @@ async fn mark_health(tx: &mut Transaction<'_>, made: &AttemptMade) -> Result<()>
         .await?;
         return Ok(());
     }
-    let marked: Option<WithStatus> = sql! {
+    let marked: Option<(String, EndpointHealth)> = sql! {
         "UPDATE webhooks
          SET failures = failures + 1, failing_since = COALESCE(failing_since, {ended_at})
          WHERE operator_id = {operator_id} AND webhook_id = {webhook_id}
-         RETURNING failures, failing_since, status",
-        ended_at, operator_id, webhook_id
+         RETURNING status, {health}",
+        health = EndpointHealth::COLUMNS, ended_at, operator_id, webhook_id
     }
     .fetch_optional(&mut *tx)
     .await?;
-    let Some(WithStatus(health, is_enabled)) = marked else { return Ok(()) };
-    if let Some(reason) = health.disables(is_enabled, ended_at) {
+    let Some((status, health)) = marked else { return Ok(()) };
+    if let Some(reason) = health.disables(status == "enabled", ended_at) {
         // A concurrent change that has not seen this must not undo it: see `mark_webhook_changed`.
         sql! {
             "UPDATE webhooks

@@ -2,7 +2,7 @@
 
 use super::events::{insert_deliveries, insert_event};
 use super::query::{columns, sql};
-use super::row::row;
+use super::row::{Listed, row};
 use super::webhook_row::all_of;
 use super::{Events, Result, StoreError, Transaction};
 use futures::FutureExt;
@@ -80,9 +80,9 @@ async fn find_known(
     account: &Account,
 ) -> Result<Option<KnownBalance>> {
     sql! {
-        "SELECT balance_usdc, read_at FROM webhook_balances
+        "SELECT {columns} FROM webhook_balances
          WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id}",
-        account.operator_id, webhook, account.id
+        columns = KnownBalance::COLUMNS, account.operator_id, webhook, account.id
     }
     .fetch_optional(tx)
     .await

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::claims::release_unpaid_after;
 use super::ledgers::AccountKey;
 use super::query::{Each, Sql, sql};
-use super::transfer_row::{COLUMNS, WithBytes};
+use super::row::Listed;
+use super::transfer_row::WithBytes;
 use super::transfers::write_state;
 use super::{Index, Result, Transaction};
 use purser_model::{
@@ -115,11 +116,11 @@ pub(super) async fn reopen_unpaid(
              WHERE operator_id = {operator} AND tx_signature = {signature} AND state = 'settled' AND {which} = {key}
                  {and}
              RETURNING {columns}",
-            now, operator, dropped.signature, which = Sql(which), key, and = Sql(and), columns = COLUMNS
+            now, operator, dropped.signature, which = Sql(which), key, and = Sql(and), columns = Transfer::COLUMNS
         }
         .fetch_all(&mut *tx)
         .await?;
-        for WithBytes(transfer, bytes) in rows {
+        for WithBytes { transfer, bytes } in rows {
             let Some(open) = transfer.reopened_by_loss(&dropped.signature, bytes, now) else { continue };
             write_state(tx, &transfer, &open).await?;
             events.push(Event::transfer_reopened(&open, &dropped.signature, now));
@@ -132,7 +133,7 @@ async fn find(tx: &mut Transaction<'_>, operator: OperatorId, ids: &[TransferId]
     sql! {
         "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id IN ({ids})
          ORDER BY transfer_id",
-        columns = COLUMNS, operator, ids = Each(ids)
+        columns = Transfer::COLUMNS, operator, ids = Each(ids)
     }
     .fetch_all(tx)
     .await
@@ -143,7 +144,7 @@ async fn lock(tx: &mut Transaction<'_>, operator: OperatorId, id: TransferId) ->
     sql! {
         "UPDATE transfers SET updated_at = updated_at WHERE operator_id = {operator} AND transfer_id = {id}
          RETURNING {columns}",
-        operator, id, columns = COLUMNS
+        operator, id, columns = Transfer::COLUMNS
     }
     .fetch_optional(tx)
     .await

@@ -6,8 +6,8 @@ use super::approvals::has_room_to_ask;
 use super::history::{announce_step, tag_text};
 use super::query::{columns, sql};
 use super::refusals::last_allowed;
-use super::row::row;
-use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
+use super::row::{Listed, row};
+use super::transfer_row::{TransferStateColumns, stored};
 use super::writer::Turn;
 use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
@@ -24,7 +24,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 const SETTLES_WITHIN: Duration = DAY;
 
 row! { UsedKey from row {
-    fingerprint, uses: key_use, expires_unix: key_expires_unix, transfer = Transfer::read(row)?,
+    fingerprint, uses: key_use, expires_unix: key_expires_unix, transfer = row.record()?,
 }}
 
 impl Transfers {
@@ -210,10 +210,10 @@ async fn latest_like(
 
 fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> super::query::Query {
     sql! {
-        "SELECT fingerprint, key_use, key_expires_unix, {columns} FROM transfers
+        "SELECT {used}, {columns} FROM transfers
          WHERE operator_id = {operator} AND network = {network} AND idempotency_key = {key} AND key_use IS NOT NULL
          ORDER BY key_use DESC LIMIT 1",
-        columns = COLUMNS, operator, network, key
+        used = UsedKey::COLUMNS, columns = Transfer::COLUMNS, operator, network, key
     }
 }
 

@@ -6,25 +6,15 @@ use futures::FutureExt;
 
 use super::operators::{count_in, lock_operator};
 use super::query::{Query, Sql, columns, sql};
-use super::row::row;
+use super::row::{Listed, row};
 use super::stored::Base64;
 use super::{CoSignatures, Due, Result, StoreError};
-use purser_model::{CoSignature, CoSigned, OperatorId, SignedTransfer, Timestamp, TransferId};
-
-/// The columns of a [`CoSignature`].
-const COLUMNS: Sql<&str> = Sql("operator_id, transfer_id, number, approver, grant_address, signed_bytes,
-    tx_signature, last_valid_block_height, created_at");
+use purser_model::{CoSignature, CoSigned, OperatorId, Timestamp, TransferId};
 
 row! { CoSignature from row {
     operator_id, transfer_id, number, approver,
-    co_signed = CoSigned {
-        grant: row.get("grant_address")?,
-        signed: SignedTransfer {
-            bytes: row.get::<Base64>("signed_bytes")?.0,
-            signature: row.get("tx_signature")?,
-            last_valid_block_height: row.get("last_valid_block_height")?,
-        },
-    },
+    co_signed[grant_address, signed_bytes, tx_signature, last_valid_block_height] =
+        CoSigned { grant: row.get("grant_address")?, signed: row.record()? },
     created_at,
 }}
 
@@ -38,7 +28,7 @@ impl CoSignatures {
         sql! {
             "SELECT {columns} FROM co_signatures
              WHERE operator_id = {operator} AND transfer_id = {transfer} ORDER BY number",
-            columns = COLUMNS, operator, transfer
+            columns = CoSignature::COLUMNS, operator, transfer
         }
         .fetch_all(self.reader())
         .await
@@ -74,9 +64,8 @@ impl CoSignatures {
         let insert = sql! {
             "INSERT INTO co_signatures {row}",
             row = columns! {
-                operator_id = operator, transfer_id = transfer, new.number, new.approver,
-                grant_address = *grant, signed_bytes = Base64(signed.bytes.clone()),
-                tx_signature = signed.signature, signed.last_valid_block_height, created_at = now, look_at
+                ..new, grant_address = *grant, signed_bytes = Base64(signed.bytes.clone()),
+                tx_signature = signed.signature, signed.last_valid_block_height, look_at
             }
         };
         let number = i64::from(new.number);
@@ -116,7 +105,7 @@ impl CoSignatures {
              WHERE (operator_id, transfer_id, number) IN (SELECT operator_id, transfer_id, number FROM due)
              RETURNING {columns}",
             is_due = Due::within(now, longest).has_come("look_at"), rows_max,
-            skip_locked = Sql(self.pools.skip_locked()), again_at = now.after(again_after), columns = COLUMNS
+            skip_locked = Sql(self.pools.skip_locked()), again_at = now.after(again_after), columns = CoSignature::COLUMNS
         }
         .fetch_all(self.writer())
         .await

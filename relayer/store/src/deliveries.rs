@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::delivery_row::{AttemptRow, DeliveryStateColumns};
+use super::delivery_row::DeliveryStateColumns;
 use super::due::Due;
-use super::event_row::COLUMNS as EVENT_COLUMNS;
 use super::pools::Pools;
-use super::query::{Each, Piece, Sql, joined, sql, text};
-use super::row::unreadable;
+use super::query::{Each, Sql, columns, sql};
+use super::row::{Listed, unreadable};
 use super::stored::{Below, OrEmpty};
 use super::{Deliveries, Result, Transaction};
 use purser_model::{
-    Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook, WebhookId,
+    Attempt, Delivery, DeliveryState, DeliveryStatus, Event, EventId, OperatorId, Timestamp, Webhook,
+    WebhookId,
 };
 
 /// A delivery that this process has leased, to be attempted now.
@@ -137,7 +137,7 @@ impl Deliveries {
         let ids: Vec<EventId> = leased.iter().map(|(event, _)| *event).collect();
         let mut events: Vec<Event> = sql! {
             "SELECT {columns} FROM events WHERE operator_id = {operator_id} AND event_id IN ({ids})",
-            columns = EVENT_COLUMNS, operator_id, ids = Each(&ids)
+            columns = Event::COLUMNS, operator_id, ids = Each(&ids)
         }
         .fetch_all(self.reader())
         .await?;
@@ -197,17 +197,14 @@ impl Deliveries {
         // Two separate conditions, because an "or" would use no index.
         let of_status = if status.is_some() { "deliveries.state" } else { "''" };
         let mut deliveries: Vec<Delivery> = sql! {
-            "SELECT deliveries.webhook_id, deliveries.event_id, events.event_type,
-                 deliveries.state, deliveries.failures, deliveries.next_attempt_at, deliveries.ended_at,
-                 deliveries.created_at
-             FROM deliveries
+            "SELECT {columns}, events.event_type FROM deliveries
              JOIN events ON events.operator_id = deliveries.operator_id AND events.event_id = deliveries.event_id
              WHERE deliveries.operator_id = {operator} AND deliveries.webhook_id = (
                      SELECT webhook_id FROM webhooks WHERE operator_id = {operator} AND webhook_id = {webhook})
                  AND {of_status} = {status} AND deliveries.event_id < {below}
              ORDER BY deliveries.event_id DESC LIMIT {rows_max}",
-            operator, webhook, of_status = Sql(of_status), status = OrEmpty(status.map(DeliveryStatus::as_str)),
-            below = Below(after), rows_max
+            columns = Delivery::COLUMNS, operator, webhook, of_status = Sql(of_status),
+            status = OrEmpty(status.map(DeliveryStatus::as_str)), below = Below(after), rows_max
         }
         .fetch_all(self.lister())
         .await?;
@@ -215,15 +212,15 @@ impl Deliveries {
             return Ok(deliveries);
         }
         let events: Vec<EventId> = deliveries.iter().map(|delivery| delivery.event_id).collect();
-        let attempts: Vec<AttemptRow> = sql! {
-            "SELECT event_id, started_at, ended_at, status_code, body, unanswered FROM delivery_attempts
+        let attempts: Vec<(EventId, Attempt)> = sql! {
+            "SELECT event_id, {columns} FROM delivery_attempts
              WHERE operator_id = {operator} AND webhook_id = {webhook} AND event_id IN ({events})
              ORDER BY event_id, attempt",
-            operator, webhook, events = Each(&events)
+            columns = Attempt::COLUMNS, operator, webhook, events = Each(&events)
         }
         .fetch_all(self.lister())
         .await?;
-        for AttemptRow(event, attempt) in attempts {
+        for (event, attempt) in attempts {
             let of_event = deliveries.iter_mut().find(|delivery| delivery.event_id == event);
             if let Some(delivery) = of_event {
                 delivery.attempts.push(attempt);
@@ -243,21 +240,16 @@ pub(super) async fn insert_deliveries(
     if deliveries.is_empty() {
         return Ok(0);
     }
-    let rows = Piece(|values: &mut Vec<_>| {
-        joined(deliveries.iter().map(|(webhook, state)| {
-            let to = DeliveryStateColumns::from(state);
-            text! {
-                values,
-                "({operator}, {event}, {now}, 0, {webhook}, {state}, {failures}, {next_attempt_at}, {ended_at})",
-                operator, event, now, webhook, to.state, to.failures, to.next_attempt_at, to.ended_at
-            }
-        }))
+    let rows = deliveries.iter().map(|(webhook, state)| {
+        let to = DeliveryStateColumns::from(state);
+        columns! {
+            operator_id = operator, event_id = event, created_at = now, attempts = 0_u32, webhook_id = webhook,
+            to.state, to.failures, to.next_attempt_at, to.ended_at
+        }
     });
     sql! {
-        "INSERT INTO deliveries
-             (operator_id, event_id, created_at, attempts, webhook_id, state, failures, next_attempt_at, ended_at)
-         VALUES {rows} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
-        rows
+        "INSERT INTO deliveries {rows} ON CONFLICT (operator_id, webhook_id, event_id) DO NOTHING",
+        rows = *rows.collect::<Vec<_>>()
     }
     .execute(tx)
     .await

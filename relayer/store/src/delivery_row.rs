@@ -1,41 +1,29 @@
 //! Deliveries and attempts as columns, and back.
 
-use super::Result;
-use super::row::{Record, Row, row, unreadable};
-use purser_model::{Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, Timestamp};
+use super::row::{row, unreadable};
+use purser_model::{Attempt, AttemptOutcome, Delivery, DeliveryState, Timestamp};
 
-// Without its attempts: see [`AttemptRow`].
-row! { Delivery from row {
-    webhook_id, event_id, event_type,
-    state = match row.get::<String>("state")?.as_str() {
-        "pending" => DeliveryState::Pending {
-            failures: row.get("failures")?,
-            next_attempt_at: row.get("next_attempt_at")?,
+// Without its attempts.
+row! { Delivery of deliveries from row {
+    webhook_id, event_id, event_type = row.get("event_type")?,
+    state(state, failures, next_attempt_at, ended_at) =
+        match (String::as_str(&state), next_attempt_at, ended_at) {
+            ("pending", Some(next_attempt_at), _) => DeliveryState::Pending { failures, next_attempt_at },
+            ("delivered", _, Some(delivered_at)) => DeliveryState::Delivered { delivered_at },
+            ("undelivered", _, Some(since)) => DeliveryState::Undelivered { since },
+            _ => return Err(unreadable("state")),
         },
-        "delivered" => DeliveryState::Delivered { delivered_at: row.get("ended_at")? },
-        "undelivered" => DeliveryState::Undelivered { since: row.get("ended_at")? },
-        _ => return Err(unreadable("state")),
-    },
     created_at, attempts = Vec::new(),
 }}
 
-/// An attempt to deliver an event.
-pub(super) struct AttemptRow(pub EventId, pub Attempt);
-
-impl Record for AttemptRow {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let outcome = match (row.get("status_code")?, row.get("unanswered")?) {
-            (Some(status), None) => AttemptOutcome::Answered {
-                status,
-                body: row.get::<Option<String>>("body")?.unwrap_or_default(),
-            },
-            (None, Some(reason)) => AttemptOutcome::Unanswered(reason),
-            (Some(_), Some(_)) | (None, None) => return Err(unreadable("status_code")),
-        };
-        let attempt = Attempt { started_at: row.get("started_at")?, ended_at: row.get("ended_at")?, outcome };
-        Ok(Self(row.get("event_id")?, attempt))
-    }
-}
+row! { Attempt {
+    started_at, ended_at,
+    outcome(status_code, body, unanswered) = match (status_code, unanswered) {
+        (Some(status), None) => AttemptOutcome::Answered { status, body: Option::unwrap_or_default(body) },
+        (None, Some(reason)) => AttemptOutcome::Unanswered(reason),
+        (Some(_), Some(_)) | (None, None) => return Err(unreadable("status_code")),
+    },
+}}
 
 /// A state as columns.
 pub(super) struct DeliveryStateColumns {

@@ -1,10 +1,8 @@
 //! Denials: derived from refused transfers, one each, in one chain per operator. See `domain::denial`.
 
 use super::due::Due;
-use super::operators::COLUMNS as OPERATOR_COLUMNS;
-use super::query::{Each, Piece, joined, sql, text};
-use super::row::row;
-use super::transfer_row::COLUMNS;
+use super::query::{Each, columns, sql};
+use super::row::{Listed, row};
 use super::{Denials, Result, StoreError};
 use futures::FutureExt;
 use purser_model::{
@@ -12,7 +10,7 @@ use purser_model::{
 };
 
 row! { Refused from row {
-    transfer = Transfer::read(row)?, account: account_address, operator: operator_address,
+    transfer = row.record()?, account: account_address, operator: operator_address,
 }}
 
 row! { Denial { number, transfer_id, document, signature } }
@@ -28,7 +26,7 @@ impl Denials {
                  AND accounts.operator_id = transfers.operator_id AND accounts.account_id = transfers.account_id
                  AND operators.operator_id = transfers.operator_id
              ORDER BY transfers.ended_at, transfers.transfer_id LIMIT {rows_max}",
-            columns = COLUMNS, rows_max
+            columns = Transfer::COLUMNS, rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -48,19 +46,8 @@ impl Denials {
         if denials.is_empty() {
             return Ok(());
         }
-        let rows = Piece(|values: &mut Vec<_>| {
-            joined(denials.iter().map(|denial| {
-                text! {
-                    values,
-                    "({operator}, {number}, {transfer_id}, {document}, {signature})",
-                    operator, denial.number, denial.transfer_id, denial.document, denial.signature
-                }
-            }))
-        });
-        let insert = sql! {
-            "INSERT INTO denials (operator_id, number, transfer_id, document, signature) VALUES {rows}",
-            rows
-        };
+        let rows = denials.iter().map(|denial| columns! { ..denial, operator_id = operator });
+        let insert = sql! {"INSERT INTO denials {rows}", rows = *rows.collect::<Vec<_>>()};
         let ids: Vec<TransferId> = denials.iter().map(|denial| denial.transfer_id).collect();
         let note = sql! {
             "UPDATE transfers SET denial = (
@@ -90,10 +77,10 @@ impl Denials {
         rows_max: u32,
     ) -> Result<Vec<Denial>> {
         sql! {
-            "SELECT number, transfer_id, document, signature FROM denials
+            "SELECT {columns} FROM denials
              WHERE operator_id = {operator} AND number > {above} AND number < {below}
              ORDER BY number DESC LIMIT {rows_max}",
-            operator, above = stored(above), below = below.map_or(i64::MAX, stored), rows_max
+            columns = Denial::COLUMNS, operator, above = stored(above), below = below.map_or(i64::MAX, stored), rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -107,9 +94,9 @@ impl Denials {
         rows_max: u32,
     ) -> Result<Vec<Denial>> {
         sql! {
-            "SELECT number, transfer_id, document, signature FROM denials
+            "SELECT {columns} FROM denials
              WHERE operator_id = {operator} AND number > {above} ORDER BY number LIMIT {rows_max}",
-            operator, above = stored(above), rows_max
+            columns = Denial::COLUMNS, operator, above = stored(above), rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -123,7 +110,7 @@ impl Denials {
              WHERE network = {network} AND (head_next_at IS NULL OR {is_due})
                  AND EXISTS (SELECT 1 FROM denials WHERE denials.operator_id = operators.operator_id
                      AND denials.number > operators.head_number)",
-            columns = OPERATOR_COLUMNS, network, is_due = due.has_come("head_next_at")
+            columns = Operator::COLUMNS, network, is_due = due.has_come("head_next_at")
         }
         .fetch_all(self.lister())
         .await

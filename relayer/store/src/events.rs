@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use tokio::sync::{Notify, watch};
 
-use super::event_row::COLUMNS;
 use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
+use super::row::Listed;
 use super::stored::{Below, OrEmpty};
 use super::webhook_row::all_of;
 use super::{Database, Events, Result, Transaction};
@@ -60,7 +60,7 @@ impl Events {
     pub async fn find_event(&self, operator: OperatorId, id: EventId) -> Result<Option<Event>> {
         sql! {
             "SELECT {columns} FROM events WHERE operator_id = {operator} AND event_id = {id}",
-            columns = COLUMNS, operator, id
+            columns = Event::COLUMNS, operator, id
         }
         .fetch_optional(self.reader())
         .await
@@ -80,7 +80,7 @@ impl Events {
             let ending = format!("ORDER BY event_id DESC LIMIT {}", rows_max.place(values));
             let of_account = account.map(|account| format!("AND account_id = {}", account.place(values)));
             let page = |of_type: &str| {
-                let Sql(columns) = COLUMNS;
+                let Sql(columns) = Event::COLUMNS;
                 let of_account = of_account.as_deref().unwrap_or_default();
                 format!(
                     "SELECT {columns} FROM events
@@ -116,7 +116,7 @@ impl Events {
                          AND latest.event_type = 'account.halted'
                      ORDER BY latest.event_id DESC LIMIT 1)
                  FROM accounts WHERE accounts.operator_id = {operator} AND accounts.account_id IN ({accounts}))",
-            columns = COLUMNS, operator, accounts = Each(accounts)
+            columns = Event::COLUMNS, operator, accounts = Each(accounts)
         }
         .fetch_all(self.lister())
         .await
@@ -140,7 +140,7 @@ impl Database {
              WHERE operator_id = {operator} AND event_id BETWEEN {first} AND {last} AND created_at >= {since}
                  AND created_at < {until} AND event_id > {after}
              ORDER BY event_id LIMIT {rows_max}",
-            columns = COLUMNS, operator, first, last, since, until, after = OrEmpty(after), rows_max
+            columns = Event::COLUMNS, operator, first, last, since, until, after = OrEmpty(after), rows_max
         }
         .fetch_all(self.lister())
         .await

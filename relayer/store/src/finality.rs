@@ -6,7 +6,7 @@ use super::chain_wins::{Dropped, reopen_unpaid};
 use super::events::announce;
 use super::marks::{Mark, OneOf};
 use super::query::sql;
-use super::row::row;
+use super::row::{Listed, row};
 use super::{Index, Result, ledgers};
 use purser_model::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
 
@@ -18,8 +18,8 @@ struct Undone {
     transfer_id: Option<TransferId>,
 }
 
-row! { Undone from row {
-    account = (row.get("operator_id")?, row.get("account_id")?), kind, amount: amount_usdc, transfer_id,
+row! { Undone {
+    account(operator_id, account_id) = (operator_id, account_id), kind, amount: amount_usdc, transfer_id,
 }}
 
 impl Index {
@@ -61,8 +61,8 @@ impl Index {
         let undo = sql! {
             "DELETE FROM history
              WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
-             RETURNING operator_id, account_id, kind, amount_usdc, transfer_id",
-            network, slot, signature
+             RETURNING {columns}",
+            columns = Undone::COLUMNS, network, slot, signature
         };
         let signature = signature.clone();
         let write = self.write(move |tx| {

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use super::history::tag_text;
 use super::query::{Each, columns, sql};
-use super::row::{row, unreadable};
+use super::row::{Listed, row, unreadable};
 use super::{Index, Result, Transfers};
 use purser_model::{ApprovalState, ApprovedBy, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
 
-row! { GrantOpened from row {
+row! { GrantOpened {
     operator_id, account_id, signer, signature: tx_signature, slot, opened_at,
-    id = u64::from_str_radix(&row.get::<String>("grant_id")?, 16).map_err(|_| unreadable("grant_id"))?,
-    expires_at = Timestamp::from_unix_seconds(row.get("expires_unix")?),
+    id(grant_id) =
+        u64::from_str_radix(String::as_str(&grant_id), 16).map_err(|_| unreadable("grant_id"))?,
+    expires_at(expires_unix) = Timestamp::from_unix_seconds(expires_unix),
 }}
 
 impl Index {
@@ -23,9 +24,7 @@ impl Index {
                  slot = excluded.slot, signer = excluded.signer, opened_at = excluded.opened_at,
                  expires_unix = excluded.expires_unix",
             row = columns! {
-                grant.operator_id, grant.account_id, grant_id = tag_text(grant.id),
-                tx_signature = grant.signature, grant.slot, grant.signer, grant.opened_at,
-                expires_unix = grant.expires_at.unix_seconds()
+                ..grant, grant_id = tag_text(grant.id), expires_unix = grant.expires_at.unix_seconds()
             }
         }
         .run(self.writer())
@@ -49,9 +48,8 @@ impl Transfers {
         }
         let ids: Vec<String> = granted.iter().map(|transfer| tag_text(transfer.id.tag())).collect();
         let opened: Vec<GrantOpened> = sql! {
-            "SELECT operator_id, account_id, grant_id, tx_signature, slot, signer, opened_at, expires_unix
-             FROM grants_opened WHERE operator_id = {operator} AND grant_id IN ({ids})",
-            operator, ids = Each(&ids)
+            "SELECT {columns} FROM grants_opened WHERE operator_id = {operator} AND grant_id IN ({ids})",
+            columns = GrantOpened::COLUMNS, operator, ids = Each(&ids)
         }
         .fetch_all(self.lister())
         .await?;

@@ -3,7 +3,7 @@
 use super::events::announce;
 use super::ledgers::{AccountKey, Placed};
 use super::query::{Piece, Place, Sql, columns, merged, sql};
-use super::row::{Record, Row, unreadable};
+use super::row::{Listed, row, unreadable};
 use super::stored::Below;
 use super::{Database, Events, History, Result, StoreError, Transaction, ledgers};
 use purser_model::{
@@ -12,62 +12,39 @@ use purser_model::{
     own_settlement, position_after,
 };
 
-/// The columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's id.
-const COLUMNS: &str =
-    "entry_id, operator_id, account_id, network, kind, status, amount_usdc, memo, transfer_id,
-    tx_signature, slot, reason, message, created_at, asked_at, number, position, spent_micros, policy_version,
+/// Selected beside the columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's
+/// id.
+const BESIDE: Sql<&str> = Sql("position,
     COALESCE((SELECT MIN(accounts.account_id) FROM accounts
         WHERE accounts.token_account = history.counterparty AND (accounts.operator_id = history.operator_id
             OR (history.kind = 'deposit' AND history.transfer_id IS NOT NULL))),
-        history.counterparty) AS counterparty";
+        history.counterparty) AS counterparty");
 
 /// The lowest position with a time. Entries that have no place yet sort below it.
 const FIRST_PLACE: &str = "0";
 const MOMENT_CHARS: usize = 27;
 
-impl Record for PlacedEntry {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let position: String = row.get("position")?;
-        // Positions from before places existed carry more text after the time.
-        let visible_at = position.get(..MOMENT_CHARS).and_then(|moment| moment.parse().ok());
-        let visible_at = visible_at.ok_or_else(|| unreadable("position"))?;
-        Ok(Self { entry: HistoryEntry::read(row)?, visible_at, position })
-    }
-}
+row! { PlacedEntry from row {
+    entry = row.record()?, position,
+    // Positions from before places existed carry more text after the time.
+    visible_at = String::as_str(&position)
+        .get(..MOMENT_CHARS)
+        .and_then(|moment| moment.parse().ok())
+        .ok_or_else(|| unreadable("position"))?,
+}}
 
-impl Record for HistoryEntry {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let spent: Option<u64> = row.get("spent_micros")?;
-        let under: Option<u64> = row.get("policy_version")?;
-        Ok(Self {
-            id: row.get("entry_id")?,
-            operator_id: row.get("operator_id")?,
-            account_id: row.get("account_id")?,
-            network: row.get("network")?,
-            kind: row.get("kind")?,
-            amount: row.get("amount_usdc")?,
-            counterparty: row.get("counterparty")?,
-            memo: row.get("memo")?,
-            transfer_id: row.get("transfer_id")?,
-            asked_at: row.get("asked_at")?,
-            number: row.get("number")?,
-            spent: spent.zip(under).map(|(micros, policy_version)| Spent {
-                in_window: UsdcAmount::from_micros(micros),
-                policy_version,
-            }),
-            outcome: match row.get::<String>("status")?.as_str() {
-                "settled" => {
-                    EntryOutcome::Settled { signature: row.get("tx_signature")?, slot: row.get("slot")? }
-                }
-                "rejected" => {
-                    EntryOutcome::Rejected { reason: row.get("reason")?, message: row.get("message")? }
-                }
-                _ => return Err(unreadable("status")),
-            },
-            created_at: row.get("created_at")?,
-        })
-    }
-}
+row! { HistoryEntry from row {
+    id: entry_id, operator_id, account_id, network, kind, amount: amount_usdc, memo, transfer_id, number,
+    created_at, counterparty = row.get("counterparty")?, asked_at(asked_at) = asked_at,
+    spent(spent_micros, policy_version) = Option::zip(spent_micros, policy_version)
+        .map(|(micros, policy_version)| Spent { in_window: UsdcAmount::from_micros(micros), policy_version }),
+    outcome(status, tx_signature, slot, reason, message) =
+        match (String::as_str(&status), tx_signature, slot, reason, message) {
+            ("settled", Some(signature), Some(slot), _, _) => EntryOutcome::Settled { signature, slot },
+            ("rejected", _, _, Some(reason), Some(message)) => EntryOutcome::Rejected { reason, message },
+            _ => return Err(unreadable("status")),
+        },
+}}
 
 impl History {
     /// Up to `rows_max` entries of the operator's account that `filter` allows, most recently visible first, beyond the
@@ -90,12 +67,13 @@ impl History {
         // A list merges entries of several kinds and statuses in one order. Each pair has its own index scan, so rare
         // kinds are found quickly too.
         let pages = Piece(|values: &mut Vec<_>| {
+            let (Sql(columns), Sql(beside)) = (HistoryEntry::COLUMNS, BESIDE);
             let (operator, account) = (operator.place(values), account.place(values));
             let (since, below, rows_max) = (since.place(values), below.place(values), rows_max.place(values));
             let ending = format!("ORDER BY position DESC LIMIT {rows_max}");
             let pages = lines.iter().map(|(kind, status)| {
                 format!(
-                    "SELECT {COLUMNS} FROM history
+                    "SELECT {columns}, {beside} FROM history
                      WHERE operator_id = {operator} AND account_id = {account} AND kind = '{}' AND status = '{}'
                          AND position > {since} AND position < {below} {ending}",
                     kind.as_str(),
@@ -117,14 +95,15 @@ impl Events {
         rows_max: u32,
     ) -> Result<Vec<HistoryEntry>> {
         sql! {
-            "SELECT {columns} FROM history
+            "SELECT {columns}, {beside} FROM history
              WHERE operator_id = {operator} AND entry_id IN (
                  SELECT latest.entry_id FROM accounts JOIN history AS latest ON latest.account_id = accounts.account_id
                  WHERE accounts.operator_id = {operator_of_accounts} AND latest.kind = 'transfer' AND latest.status = 'settled'
                      AND latest.position > {since} AND latest.spent_micros IS NOT NULL
                  ORDER BY latest.position DESC LIMIT {rows_max})
              ORDER BY position DESC",
-            columns = Sql(COLUMNS), operator, operator_of_accounts = operator, since = position_after(since), rows_max
+            columns = HistoryEntry::COLUMNS, beside = BESIDE, operator, operator_of_accounts = operator,
+            since = position_after(since), rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -245,7 +224,7 @@ pub(super) async fn list_payments_under(
 ) -> Result<Vec<HistoryEntry>> {
     // Searches only the latest entries: a policy becomes known with its payments, or little later.
     sql! {
-        "SELECT {columns} FROM history
+        "SELECT {columns}, {beside} FROM history
          WHERE operator_id = {operator} AND entry_id IN (
              SELECT entry_id FROM (
                  SELECT entry_id, policy_version FROM history
@@ -253,7 +232,7 @@ pub(super) async fn list_payments_under(
                      AND operator_id = {operator}
                  ORDER BY position DESC LIMIT {rows_max}) AS latest
              WHERE policy_version = {version})",
-        columns = Sql(COLUMNS), operator, account, version, rows_max
+        columns = HistoryEntry::COLUMNS, beside = BESIDE, operator, account, version, rows_max
     }
     .fetch_all(tx)
     .await
@@ -276,10 +255,8 @@ async fn insert_entry(
         "INSERT INTO history {row}
          ON CONFLICT (operator_id, entry_id) DO NOTHING",
         row = columns! {
-            entry_id = entry.id, entry.operator_id, entry.account_id, entry.network, entry.kind,
-            status = entry.outcome.status().as_str(), amount_usdc = entry.amount, entry.counterparty,
-            entry.memo, entry.transfer_id, tx_signature = signature, slot, reason, message, is_final,
-            entry.created_at, position, entry.number, tag = tag.map(tag_text),
+            ..entry, entry.counterparty, status = entry.outcome.status().as_str(), tx_signature = signature, slot,
+            reason, message, is_final, position, tag = tag.map(tag_text),
             asked_at = entry.asked_at.filter(|_| is_payment)
         }
     }

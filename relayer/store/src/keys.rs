@@ -1,56 +1,21 @@
 use futures::FutureExt;
 
-use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
-use super::query::{Each, Query, Sql, columns, sql};
-use super::row::{Record, Row};
+use super::operators::{count_in, lock_operator};
+use super::query::{Each, Query, columns, sql};
+use super::row::{Listed, row};
 use super::stored::Below;
 use super::{Keys, Result, StoreError};
 use purser_model::{ApiKey, HashedKey, KeyHolder, KeyId, Operator, OperatorId, Timestamp};
 
-/// The columns of an [`ApiKey`].
-pub(super) const COLUMNS: Sql<&str> =
-    Sql("api_keys.key_id, api_keys.operator_id, api_keys.account_id, api_keys.scopes, api_keys.made_by,
-    api_keys.name, api_keys.hint, api_keys.created_at, api_keys.expires_at, api_keys.revoked_at, api_keys.last_used_at,
-    api_keys.allowed_cidrs");
-
-impl Record for ApiKey {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let holder = row.get::<Option<_>>("account_id")?.map_or(KeyHolder::Operator, KeyHolder::Agent);
-        Ok(Self {
-            id: row.get("key_id")?,
-            operator_id: row.get("operator_id")?,
-            holder,
-            scopes: row.get::<Option<_>>("scopes")?.unwrap_or(holder.all_scopes()),
-            made_by: row.get("made_by")?,
-            name: row.get("name")?,
-            hint: row.get("hint")?,
-            created_at: row.get("created_at")?,
-            expires_at: row.get("expires_at")?,
-            revoked_at: row.get("revoked_at")?,
-            last_used_at: row.get("last_used_at")?,
-            allowed_cidrs: row.get("allowed_cidrs")?,
-        })
-    }
-}
-
-/// A key and its operator.
-struct OwnedKey(ApiKey, Operator);
-
-impl Record for OwnedKey {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(ApiKey::read(row)?, Operator::read(row)?))
-    }
-}
+row! { ApiKey of api_keys {
+    id: key_id, operator_id, holder: account_id,
+    scopes(scopes) = Option::unwrap_or(scopes, KeyHolder::all_scopes(&holder)),
+    made_by, name, hint, created_at, expires_at, revoked_at, last_used_at(last_used_at) = last_used_at,
+    allowed_cidrs,
+}}
 
 fn insert(key: &ApiKey, hash: &HashedKey) -> Query {
-    sql! {
-        "INSERT INTO api_keys {row}",
-        row = columns! {
-            key_id = key.id, key_hash = hash, key.operator_id, account_id = key.holder.account_id(),
-            key.scopes, key.made_by, key.name, key.hint, key.created_at, key.expires_at, key.revoked_at,
-            key.allowed_cidrs
-        }
-    }
+    sql! {"INSERT INTO api_keys {row}", row = columns! { ..key, key_hash = hash, key.scopes }}
 }
 
 impl Keys {
@@ -85,20 +50,19 @@ impl Keys {
     /// The key with this hash, including revoked and expired ones, and its operator. Takes no owner, because it finds
     /// the owner.
     pub async fn find_key_by_hash(&self, hash: &HashedKey) -> Result<Option<(ApiKey, Operator)>> {
-        let found: Option<OwnedKey> = sql! {
+        sql! {
             "SELECT {columns}, {operator_columns}
              FROM api_keys JOIN operators ON operators.operator_id = api_keys.operator_id
              WHERE api_keys.key_hash = {hash}",
-            columns = COLUMNS, operator_columns = OPERATOR_COLUMNS, hash
+            columns = ApiKey::COLUMNS, operator_columns = Operator::COLUMNS, hash
         }
         .fetch_optional(self.reader())
-        .await?;
-        Ok(found.map(|OwnedKey(key, operator)| (key, operator)))
+        .await
     }
 
     /// The key with this id, for any owner. For the command line.
     pub async fn find_key(&self, id: KeyId) -> Result<Option<ApiKey>> {
-        sql! {"SELECT {columns} FROM api_keys WHERE key_id = {id}", columns = COLUMNS, id}
+        sql! {"SELECT {columns} FROM api_keys WHERE key_id = {id}", columns = ApiKey::COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
@@ -116,7 +80,7 @@ impl Keys {
         }
         sql! {
             "SELECT {columns} FROM api_keys WHERE key_id IN ({ids}) AND operator_id = {operator}",
-            columns = COLUMNS, ids = Each(ids), operator
+            columns = ApiKey::COLUMNS, ids = Each(ids), operator
         }
         .fetch_all(self.reader())
         .await
@@ -126,7 +90,7 @@ impl Keys {
     pub async fn list_keys(&self, operator: OperatorId) -> Result<Vec<ApiKey>> {
         sql! {
             "SELECT {columns} FROM api_keys WHERE operator_id = {operator} ORDER BY key_id DESC",
-            columns = COLUMNS, operator
+            columns = ApiKey::COLUMNS, operator
         }
         .fetch_all(self.reader())
         .await
@@ -146,13 +110,13 @@ impl Keys {
                 "SELECT {columns} FROM api_keys
                  WHERE operator_id = {operator} AND account_id IS NULL AND key_id < {below}
                  ORDER BY key_id DESC LIMIT {rows_max}",
-                columns = COLUMNS, operator, below, rows_max
+                columns = ApiKey::COLUMNS, operator, below, rows_max
             },
             KeyHolder::Agent(account) => sql! {
                 "SELECT {columns} FROM api_keys
                  WHERE operator_id = {operator} AND account_id = {account} AND key_id < {below}
                  ORDER BY key_id DESC LIMIT {rows_max}",
-                columns = COLUMNS, operator, account, below, rows_max
+                columns = ApiKey::COLUMNS, operator, account, below, rows_max
             },
         };
         listed.fetch_all(self.lister()).await
@@ -186,7 +150,7 @@ impl Keys {
         sql! {
             "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, {now})
              WHERE operator_id = {operator} AND key_id = {key} RETURNING {columns}",
-            now, operator, key, columns = COLUMNS
+            now, operator, key, columns = ApiKey::COLUMNS
         }
         .fetch_optional(self.writer())
         .await

@@ -1,9 +1,9 @@
 //! The last balances seen by a sweep, for when accounts cannot be read.
 
-use super::accounts::{COLUMNS, of_tag};
+use super::accounts::of_tag;
 use super::due::Due;
 use super::query::{Sql, columns, sql};
-use super::row::{Record, Row};
+use super::row::{Listed, row};
 use super::stored::{Below, OrEmpty};
 use super::{Accounts, Index, Result};
 use purser_model::{
@@ -19,15 +19,11 @@ pub struct KnownAccount {
     pub as_of: Timestamp,
 }
 
-impl Record for KnownAccount {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let account = Account::read(row)?;
-        let began_at: Option<Timestamp> = row.get("began_at")?;
-        let balance = UsdcAmount::from_micros(u64::try_from(row.get::<i64>("seen_micros")?).unwrap_or(0));
-        let as_of = began_at.map_or(account.created_at, |began_at| began_at.max(account.created_at));
-        Ok(Self { account, balance, as_of })
-    }
-}
+row! { KnownAccount from row {
+    account = row.record::<Account>()?,
+    balance(seen_micros) = UsdcAmount::from_micros(i64::try_into(seen_micros).unwrap_or(0)),
+    as_of(began_at) = Option::map_or(began_at, account.created_at, |at| account.created_at.max(at)),
+}}
 
 /// The name of the last sweep of a network.
 fn sweep_of(network: Network) -> String {
@@ -91,8 +87,9 @@ impl Accounts {
              WHERE operator_id = {operator_id} AND provisioning = 'ready' AND {of_status} = {status}
                  AND {of_id} = {named} {of_tag} AND (created_at, account_id) < ({created_at}, {id}) AND NOT is_closed
              ORDER BY created_at DESC, account_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, sweep = sweep_of(operator.network), operator_id = operator.id, of_status = Sql(of_status),
-            status = OrEmpty(status), of_id = Sql(of_id), named = OrEmpty(named), of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
+            columns = Account::COLUMNS, sweep = sweep_of(operator.network), operator_id = operator.id,
+            of_status = Sql(of_status), status = OrEmpty(status), of_id = Sql(of_id), named = OrEmpty(named),
+            of_tag = of_tag(tag.as_ref()), created_at = Below(created_at), id = Below(id), rows_max
         }
         .fetch_all(self.lister())
         .await

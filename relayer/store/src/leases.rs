@@ -4,7 +4,7 @@
 use super::due::Due;
 use super::pools::Pools;
 use super::query::{Each, Sql, sql};
-use super::transfer_row::COLUMNS;
+use super::row::Listed;
 use super::{Result, Transfers};
 use purser_model::{Network, OperatorId, Timestamp, Transfer, TransferId};
 
@@ -31,7 +31,8 @@ impl Transfers {
              WHERE (operator_id, transfer_id) IN (SELECT operator_id, transfer_id FROM abandoned)
              RETURNING {columns}",
             network, is_free = Due::of_lease(now, lease_expires_at).has_come("lease_expires_at"), rows_max,
-            skip_locked = Sql(self.pools.skip_locked()), holder = *self.holder, lease_expires_at, columns = COLUMNS
+            skip_locked = Sql(self.pools.skip_locked()), holder = *self.holder, lease_expires_at,
+            columns = Transfer::COLUMNS
         }
         .fetch_all(self.writer())
         .await

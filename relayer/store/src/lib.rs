@@ -4,7 +4,7 @@
 //! `sql! {"... {id} ...", id}.fetch_all(self.reader())`, or `.execute(tx)` in [`Database::write`]
 //! ([`query::Query`] hands the values to whichever driver is in use). So the text keeps to what both understand:
 //! TEXT, BIGINT and BOOLEAN; `ON CONFLICT`, `RETURNING` (columns without an alias of their table).
-//! [`stored`] says how each of our types stands in a column, and a [`row::Record`] which columns it is read from.
+//! [`stored`] says how each of our types stands in a column, and a [`row::row`] once which columns it has.
 //! In migrations every text column is `TEXT COLLATE "binary"`, so that ids and times sort by bytes in both.
 //! Only [`pools`] knows the differences: opening, running a transaction (SQLite's by [`writer`]),
 //! `skip_locked`.

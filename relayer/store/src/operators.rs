@@ -1,27 +1,16 @@
-use super::query::{Query, Sql, columns, sql};
-use super::row::row;
+use super::query::{Query, columns, sql};
+use super::row::{Listed, row};
 use super::{Operators, Result, Transaction};
 use purser_model::{Address, Network, Operator, OperatorId};
 
-/// The columns of an [`Operator`].
-pub(super) const COLUMNS: Sql<&str> =
-    Sql("operators.operator_id, operators.network, operators.name AS operator_name,
-    operators.address AS operator_address, operators.requires_reason, operators.created_at AS operator_created_at");
-
-row! { Operator {
-    id: operator_id, network, name: operator_name, address: operator_address, requires_reason,
-    created_at: operator_created_at,
+row! { Operator of operators {
+    id: operator_id, network, name as operator_name, address as operator_address, requires_reason,
+    created_at as operator_created_at,
 }}
 
 /// Inserts an operator.
 pub(super) fn insert(operator: &Operator) -> Query {
-    sql! {
-        "INSERT INTO operators {row}",
-        row = columns! {
-            operator_id = operator.id, operator.network, operator.name, operator.address,
-            operator.requires_reason, operator.created_at
-        }
-    }
+    sql! {"INSERT INTO operators {row}", row = columns! { ..operator }}
 }
 
 /// Serialises transactions that count what an operator has in order to add to it, until the end of the transaction.
@@ -51,7 +40,7 @@ impl Operators {
 
     /// The operator with this id.
     pub async fn find_operator(&self, id: OperatorId) -> Result<Option<Operator>> {
-        sql! {"SELECT {columns} FROM operators WHERE operator_id = {id}", columns = COLUMNS, id}
+        sql! {"SELECT {columns} FROM operators WHERE operator_id = {id}", columns = Operator::COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
@@ -64,7 +53,7 @@ impl Operators {
     ) -> Result<Option<Operator>> {
         sql! {
             "SELECT {columns} FROM operators WHERE network = {network} AND address = {address}",
-            columns = COLUMNS, network, address
+            columns = Operator::COLUMNS, network, address
         }
         .fetch_optional(self.reader())
         .await
@@ -72,7 +61,7 @@ impl Operators {
 
     /// Every operator, oldest first. For the command line.
     pub async fn list_operators(&self) -> Result<Vec<Operator>> {
-        sql! {"SELECT {columns} FROM operators ORDER BY operator_id", columns = COLUMNS}
+        sql! {"SELECT {columns} FROM operators ORDER BY operator_id", columns = Operator::COLUMNS}
             .fetch_all(self.reader())
             .await
     }

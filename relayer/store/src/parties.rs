@@ -1,21 +1,12 @@
 //! Accounts as counterparties of entries.
 
 use super::query::{Each, sql};
-use super::row::{Record, Row, row};
+use super::row::{Listed, row};
 use super::stored::OrEmpty;
 use super::{Database, Index, Result};
 use purser_model::{AccountId, Address, Network, OperatorId, Party, TransferRequest};
 
-row! { Party { account_id, operator_id, token_account } }
-
-/// A party and its PDA.
-struct WithAddress(Address, Party);
-
-impl Record for WithAddress {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(row.get("address")?, Party::read(row)?))
-    }
-}
+row! { Party of accounts { account_id, operator_id, token_account } }
 
 impl Index {
     /// For the indexer: the accounts of every operator on `network` that have one of these PDAs or token accounts,
@@ -28,16 +19,15 @@ impl Index {
         if addresses.is_empty() {
             return Ok(Vec::new());
         }
-        let rows: Vec<WithAddress> = sql! {
-            "SELECT accounts.account_id, accounts.operator_id, accounts.address, accounts.token_account
+        sql! {
+            "SELECT accounts.address, {columns}
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = {network}
                  AND (accounts.address IN ({addresses}) OR accounts.token_account IN ({addresses}))",
-            network, addresses = Each(addresses)
+            columns = Party::COLUMNS, network, addresses = Each(addresses)
         }
         .fetch_all(self.reader())
-        .await?;
-        Ok(rows.into_iter().map(|WithAddress(address, party)| (address, party)).collect())
+        .await
     }
 }
 
@@ -49,11 +39,11 @@ impl Database {
         request: &TransferRequest,
     ) -> Result<Vec<Party>> {
         sql! {
-            "SELECT accounts.account_id, accounts.operator_id, accounts.token_account
+            "SELECT {columns}
              FROM accounts JOIN operators ON operators.operator_id = accounts.operator_id
              WHERE operators.network = {network}
                  AND (accounts.account_id = {from} OR accounts.account_id = {to} OR accounts.token_account = {to})",
-            network, request.from, request.to
+            columns = Party::COLUMNS, network, request.from, request.to
         }
         .fetch_all(self.reader())
         .await

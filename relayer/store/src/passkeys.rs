@@ -2,34 +2,18 @@
 
 use futures::FutureExt;
 
-use super::keys::COLUMNS as KEY_COLUMNS;
-use super::operators::{COLUMNS as OPERATOR_COLUMNS, count_in, lock_operator};
-use super::query::{Query, Sql, columns, sql};
-use super::row::{Record, Row, row};
+use super::operators::{count_in, lock_operator};
+use super::query::{Query, columns, sql};
+use super::row::{Listed, row};
 use super::{Result, Sessions, StoreError};
 use purser_model::{
     ApiKey, KeyId, Operator, OperatorId, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyId, PasskeyUse, Timestamp,
 };
 
-/// The columns of a [`Passkey`].
-const COLUMNS: Sql<&str> =
-    Sql("passkeys.passkey_id, passkeys.key_id AS passkey_key_id, passkeys.name AS passkey_name,
-    passkeys.credential_id, passkeys.credential, passkeys.created_at AS passkey_created_at,
-    passkeys.used_at AS passkey_used_at");
-
-/// A passkey, its key, and the key's operator.
-struct OwnedPasskey(Passkey, ApiKey, Operator);
-
-row! { Passkey {
-    id: passkey_id, key_id: passkey_key_id, name: passkey_name, credential_id, credential,
-    created_at: passkey_created_at, used_at: passkey_used_at,
+row! { Passkey of passkeys {
+    id: passkey_id, key_id as passkey_key_id, name as passkey_name, credential_id, credential,
+    created_at as passkey_created_at, used_at(used_at as passkey_used_at) = used_at,
 }}
-
-impl Record for OwnedPasskey {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(Passkey::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
-    }
-}
 
 /// Records that the passkey signed in. Touches no row if it was removed, or used since the challenge was made or since it was read.
 pub(super) fn mark_used(by: &PasskeyUse, now: Timestamp) -> Query {
@@ -57,10 +41,7 @@ impl Sessions {
         };
         let insert = sql! {
             "INSERT INTO passkeys {row}",
-            row = columns! {
-                passkey_id = passkey.id, key_id = key, passkey.name, passkey.credential_id,
-                passkey.credential, passkey.created_at
-            }
+            row = columns! { ..passkey }
         };
         self.write(move |tx| {
             async move {
@@ -81,16 +62,16 @@ impl Sessions {
     /// The passkey that a device calls this, the present state of its key, and the key's operator. Takes no owner, because it
     /// finds the owner.
     pub async fn find_passkey(&self, credential_id: &str) -> Result<Option<(Passkey, ApiKey, Operator)>> {
-        let found: Option<OwnedPasskey> = sql! {
+        sql! {
             "SELECT {columns}, {operator_columns}, {passkey_columns}
              FROM passkeys JOIN api_keys ON api_keys.key_id = passkeys.key_id
                  JOIN operators ON operators.operator_id = api_keys.operator_id
              WHERE passkeys.credential_id = {credential_id}",
-            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, passkey_columns = COLUMNS, credential_id
+            columns = ApiKey::COLUMNS, operator_columns = Operator::COLUMNS, passkey_columns = Passkey::COLUMNS,
+            credential_id
         }
         .fetch_optional(self.reader())
-        .await?;
-        Ok(found.map(|OwnedPasskey(passkey, key, operator)| (passkey, key, operator)))
+        .await
     }
 
     /// The operator's passkeys whose keys have not ended, the newest first, each with its key.
@@ -100,19 +81,19 @@ impl Sessions {
         now: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(Passkey, ApiKey)>> {
-        let found: Vec<OwnedPasskey> = sql! {
+        let found: Vec<(Passkey, ApiKey, Operator)> = sql! {
             "SELECT {columns}, {operator_columns}, {passkey_columns}
              FROM api_keys CROSS JOIN passkeys CROSS JOIN operators
              WHERE api_keys.operator_id = {operator} AND api_keys.account_id IS NULL AND revoked_at IS NULL
                  AND COALESCE(expires_at, '~') > {now} AND passkeys.key_id = api_keys.key_id
                  AND operators.operator_id = api_keys.operator_id
              ORDER BY passkeys.created_at DESC, passkeys.passkey_id LIMIT {rows_max}",
-            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, passkey_columns = COLUMNS, operator, now,
-            rows_max
+            columns = ApiKey::COLUMNS, operator_columns = Operator::COLUMNS, passkey_columns = Passkey::COLUMNS,
+            operator, now, rows_max
         }
         .fetch_all(self.lister())
         .await?;
-        Ok(found.into_iter().map(|OwnedPasskey(passkey, key, _)| (passkey, key)).collect())
+        Ok(found.into_iter().map(|(passkey, key, _)| (passkey, key)).collect())
     }
 
     /// Removes this key's passkey, and ends the sessions that it opened. `false`: there is none.

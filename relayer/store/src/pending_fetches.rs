@@ -2,7 +2,7 @@
 
 use super::due::Due;
 use super::query::{columns, sql};
-use super::row::row;
+use super::row::{Listed, row};
 use super::{Index, Result, Transaction};
 use purser_model::{Network, Timestamp};
 
@@ -29,10 +29,11 @@ impl Index {
         rows_max: u32,
     ) -> Result<Vec<PendingFetch>> {
         sql! {
-            "SELECT tx_signature, slot, tries, next_try_at FROM pending_fetches
+            "SELECT {columns} FROM pending_fetches
              WHERE network = {network} AND ({is_due} OR tries <= {few} AND next_try_at > {latest})
              ORDER BY next_try_at LIMIT {rows_max}",
-            network, is_due = due.has_come("next_try_at"), few, latest = few_due.latest, rows_max
+            columns = PendingFetch::COLUMNS, network, is_due = due.has_come("next_try_at"), few,
+            latest = few_due.latest, rows_max
         }
         .fetch_all(self.reader())
         .await
@@ -49,9 +50,7 @@ pub(super) async fn replace_pending_fetch(
          ON CONFLICT (network, tx_signature) DO UPDATE
              SET slot = excluded.slot, tries = excluded.tries, next_try_at = excluded.next_try_at
              WHERE pending_fetches.tries < excluded.tries",
-        row = columns! {
-            network, tx_signature = pending.signature, pending.slot, pending.tries, pending.next_try_at
-        }
+        row = columns! { ..pending, network }
     }
     .run(tx)
     .await

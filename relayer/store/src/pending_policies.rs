@@ -3,27 +3,21 @@
 use super::accounts::set_policy;
 use super::events::announce;
 use super::policy_versions::read_asking;
-use super::query::{Query, Sql, columns, sql};
+use super::query::{Query, columns, sql};
 use super::quotas::{fits, hold};
-use super::row::row;
+use super::row::{Listed, row};
 use super::{Policies, Result};
 use futures::FutureExt;
 use purser_model::{
     AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp, WaitingPolicy,
 };
 
-/// The columns of a [`PendingPolicy`].
-const COLUMNS: Sql<&str> =
-    Sql("pending_policies.operator_id, pending_policies.account_id, pending_policies.hash,
-    pending_policies.expected_version, pending_policies.allowlist_entries, pending_policies.due_unix,
-    pending_policies.is_announced, pending_policies.created_at, pending_policies.sealed_by");
-
-row! { PendingPolicy {
+row! { PendingPolicy of pending_policies {
     operator_id, account_id, hash, expected_version, allowlist_entries, due_at: due_unix, is_announced,
     created_at, sealed_by,
 }}
 
-row! { WaitingPolicy from row { pending = PendingPolicy::read(row)?, asking = read_asking(row)? } }
+row! { WaitingPolicy from row { pending = row.record()?, asking = read_asking(row)? } }
 
 /// Schedules the next look at a proposal for `due_at`.
 fn put_off(pending: &PendingPolicy, due_at: i64) -> Query {
@@ -58,11 +52,7 @@ impl Policies {
                  allowlist_entries = excluded.allowlist_entries, due_unix = excluded.due_unix,
                  is_announced = excluded.is_announced, created_at = excluded.created_at,
                  sealed_by = excluded.sealed_by",
-            row = columns! {
-                pending.operator_id, pending.account_id, pending.hash, pending.expected_version,
-                allowlist_entries = more, due_unix = pending.due_at, pending.is_announced,
-                pending.created_at, pending.sealed_by
-            }
+            row = columns! { ..pending }
         };
         let operator = pending.operator_id;
         self.write(move |tx| {
@@ -80,12 +70,8 @@ impl Policies {
     /// For the indexer: records a draft that a wallet sealed past this service, to be looked at soon. A known one stays as it is.
     pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<()> {
         sql! {
-            "INSERT INTO pending_policies
-                 (operator_id, account_id, hash, expected_version, due_unix, is_announced, created_at, sealed_by)
-             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, 0, FALSE, {created_at}, {sealed_by})
-             ON CONFLICT (operator_id, account_id, hash) DO NOTHING",
-            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, pending.created_at,
-            pending.sealed_by
+            "INSERT INTO pending_policies {row} ON CONFLICT (operator_id, account_id, hash) DO NOTHING",
+            row = columns! { ..pending }
         }
         .run(self.writer())
         .await
@@ -180,7 +166,7 @@ impl Policies {
         sql! {
             "SELECT {columns} FROM pending_policies
              WHERE operator_id = {operator} AND account_id = {account} AND hash = {hash}",
-            columns = COLUMNS, operator, account, hash
+            columns = PendingPolicy::COLUMNS, operator, account, hash
         }
         .fetch_optional(self.reader())
         .await
@@ -201,7 +187,7 @@ impl Policies {
                      AND policy_askings.done_by = pending_policies.hash
              WHERE pending_policies.operator_id = {operator} AND is_announced
              ORDER BY due_unix, pending_policies.account_id LIMIT {rows_max}",
-            columns = COLUMNS, operator, rows_max
+            columns = PendingPolicy::COLUMNS, operator, rows_max
         }
         .fetch_all(self.lister())
         .await
@@ -220,7 +206,7 @@ impl Policies {
              JOIN operators ON operators.operator_id = pending_policies.operator_id
              WHERE operators.network = {network} AND due_unix <= {due_at}
              ORDER BY due_unix LIMIT {rows_max}",
-            columns = COLUMNS, network, due_at, rows_max
+            columns = PendingPolicy::COLUMNS, network, due_at, rows_max
         }
         .fetch_all(self.lister())
         .await

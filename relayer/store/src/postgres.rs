@@ -189,6 +189,6 @@ pub(super) async fn run<R: Record>(
         Wanted::First => query.fetch_optional(connection).await?.into_iter().collect(),
         Wanted::All => query.fetch_all(connection).await?,
     };
-    let read = rows.iter().map(|row| R::read(&Row::Postgres(row)));
+    let read = rows.iter().map(|row| Row::Postgres(row).record());
     Ok(Answer { touched: 0, rows: read.collect::<Result<_, _>>()? })
 }

@@ -80,9 +80,16 @@ macro_rules! text {
     };
 }
 
-/// What an insert writes, each column named once: `columns! { account_id = account.id, account.name, slot }`. In a
-/// statement it becomes the list of columns and their values: `"INSERT INTO accounts {row} ON CONFLICT DO NOTHING"`.
+/// What an insert writes: `columns! { ..account }` those of a [`row`](super::row::row), `columns! { ..key, key_hash = hash }`
+/// more, and `columns! { account_id = account.id, account.name, slot }` these. In a statement it becomes the list of columns and
+/// their values: `"INSERT INTO accounts {row} ON CONFLICT DO NOTHING"`.
 macro_rules! columns {
+    (..$row:ident) => { $crate::row::Listed::columns($row) };
+    (..$row:ident, $($named:tt)+) => {{
+        let mut columns = $crate::row::Listed::columns($row);
+        columns.0.extend($crate::query::columns!($($named)+).0);
+        columns
+    }};
     (@ [$($name:ident = $value:expr;)*]) => {
         $crate::query::Columns(vec![$((stringify!($name), $crate::statement::Bound::value(&$value))),*])
     };
@@ -125,12 +132,23 @@ pub(super) struct Columns(pub Vec<(&'static str, Value)>);
 
 impl Place for Columns {
     fn place(&self, values: &mut Vec<Value>) -> String {
-        let names = joined(self.0.iter().map(|(name, _)| (*name).to_owned()));
-        let placed = self.0.iter().map(|(_, value)| {
-            values.push(value.clone());
-            format!("${}", values.len())
+        std::slice::from_ref(self).place(values)
+    }
+}
+
+/// Rows with the same columns, at least one.
+impl Place for [Columns] {
+    fn place(&self, values: &mut Vec<Value>) -> String {
+        let names = self.iter().take(1).flat_map(|row| row.0.iter().map(|(name, _)| (*name).to_owned()));
+        let names = joined(names);
+        let placed = self.iter().map(|row| {
+            let placed = row.0.iter().map(|(_, value)| {
+                values.push(value.clone());
+                format!("${}", values.len())
+            });
+            format!("({})", joined(placed))
         });
-        format!("({names}) VALUES ({})", joined(placed))
+        format!("({names}) VALUES {}", joined(placed))
     }
 }
 

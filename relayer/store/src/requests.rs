@@ -2,7 +2,7 @@
 
 use super::due::Due;
 use super::query::{columns, sql};
-use super::row::{Record, Row};
+use super::row::{Listed, row};
 use super::stored::OrEmpty;
 use super::{Requests, Result};
 use purser_model::{
@@ -63,20 +63,13 @@ struct FoundRequest {
     created_at: Timestamp,
 }
 
-impl Record for FoundRequest {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let (status, text): (Option<u16>, Option<String>) = (row.get("status_code")?, row.get("answer")?);
-        let kind = if row.get("is_sealed")? { StoredBody::Sealed } else { StoredBody::Plain };
-        Ok(Self {
-            fingerprint: row.get("fingerprint")?,
-            key_id: row.get("key_id")?,
-            seed: row.get("seed")?,
-            lease_expires_at: row.get("lease_expires_at")?,
-            answer: status.zip(text).map(|(status, text)| StoredAnswer { status, body: kind(text) }),
-            created_at: row.get("created_at")?,
-        })
-    }
-}
+row! { FoundRequest {
+    fingerprint, key_id, seed, lease_expires_at, created_at,
+    answer(status_code, answer, is_sealed) = {
+        let kind = if is_sealed { StoredBody::Sealed } else { StoredBody::Plain };
+        Option::zip(status_code, answer).map(|(status, text)| StoredAnswer { status, body: kind(text) })
+    },
+}}
 
 impl Requests {
     /// Takes a name, or returns what it stands for.
@@ -146,9 +139,8 @@ impl Requests {
 
     async fn find_request(&self, operator: OperatorId, key: &IdempotencyKey) -> Result<Option<FoundRequest>> {
         sql! {
-            "SELECT fingerprint, key_id, seed, lease_expires_at, status_code, answer, is_sealed, created_at
-             FROM requests WHERE operator_id = {operator} AND idempotency_key = {key}",
-            operator, key
+            "SELECT {columns} FROM requests WHERE operator_id = {operator} AND idempotency_key = {key}",
+            columns = FoundRequest::COLUMNS, operator, key
         }
         .fetch_optional(self.reader())
         .await

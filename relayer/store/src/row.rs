@@ -1,10 +1,11 @@
-//! Rows of either database, read into our types by column name: a record says which column each of its fields has.
+//! Rows of either database, and our types as rows: a record says once which column each of its fields has.
 
 use std::fmt;
 
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
+use super::query::{Columns, Sql};
 use super::{Result, StoreError};
 
 /// A row, while its statement runs.
@@ -17,6 +18,11 @@ impl Row<'_> {
     /// The value of a column.
     pub fn get<C: Column>(&self, column: &'static str) -> Result<C> {
         C::read_at(self, At::Name(column))
+    }
+
+    /// A record that stands in this row, maybe beside others.
+    pub fn record<R: Record>(&self) -> Result<R> {
+        R::read(self, 0)
     }
 }
 
@@ -102,39 +108,105 @@ impl<T: Stored> Column for Option<T> {
     }
 }
 
-/// Readable from a row: from its first columns in order, or from columns that it names.
+/// Readable from a row: a value from the column at a place, a tuple from as many as it has parts, and a record of [`row`]
+/// from the columns that it names, wherever it stands.
 pub(super) trait Record: Sized + Send + 'static {
-    fn read(row: &Row<'_>) -> Result<Self>;
+    fn read(row: &Row<'_>, place: usize) -> Result<Self>;
 }
 
 impl<C: Column + Send + 'static> Record for C {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        C::read_at(row, At::Place(0))
+    fn read(row: &Row<'_>, place: usize) -> Result<Self> {
+        C::read_at(row, At::Place(place))
     }
 }
 
-/// How a type is read from a row: each field from the column of its name, `field: column` from another one, and
-/// `field = value` from what the named row has: `row! { Stop from row { signature: tx_signature, what = stopped(row)? } }`.
+/// A record whose columns are listed, by [`row`].
+pub(super) trait Listed: Record {
+    /// For a `SELECT`.
+    const COLUMNS: Sql<&'static str>;
+    /// For an `INSERT`: see [`columns`](super::query::columns).
+    fn columns(&self) -> Columns;
+}
+
+/// The one declaration of a record and its columns: how it is read, selected and inserted.
+/// - `field`, `field: column`: a column. `field as other` selects it under another name.
+/// - `field(first, second: column) = value`: made of several columns, which the value has under these names.
+/// - `field[first, second] = value`: of several columns, too, which the value reads from the named row by itself.
+/// - `field = value`: of what the named row has. No column is listed.
+///
+/// Only the columns of the first form are inserted; an insert adds the others. `row! { ApiKey of api_keys { ... } }` selects
+/// `api_keys.key_id`, for statements with other tables; `row! { Stop from row { ... } }` names the row.
 macro_rules! row {
-    ($record:ident { $($fields:tt)* }) => { $crate::row::row! { $record from row { $($fields)* } } };
-    ($record:ident from $row:ident { $($field:ident $(: $column:ident)? $(= $value:expr)?),* $(,)? }) => {
+    ($record:ident $(of $table:ident)? { $($fields:tt)* }) => {
+        $crate::row::row! { $record $(of $table)? from row { $($fields)* } }
+    };
+    ($record:ident $(of $table:ident)? from $row:ident { $($fields:tt)* }) => {
+        $crate::row::row! { @declare $record [$($table)?] $row $($fields)* }
+    };
+    (@declare $record:ident $of:tt $row:ident $(
+        $field:ident $(: $column:ident)? $(as $other:ident)? $(($($part:tt)*))? $([$($listed:ident),*])? $(= $value:expr)?
+    ),* $(,)?) => {
         impl $crate::row::Record for $record {
-            fn read($row: &$crate::row::Row<'_>) -> $crate::Result<Self> {
-                Ok(Self { $($field: $crate::row::row!(@ $row $field $(: $column)? $(= $value)?)),* })
+            fn read($row: &$crate::row::Row<'_>, _: usize) -> $crate::Result<Self> {
+                $(let $field = $crate::row::row!(
+                    @read $row $field $(: $column)? $(as $other)? $(($($part)*))? $([$($listed),*])? $(= $value)?
+                );)*
+                Ok(Self { $($field),* })
+            }
+        }
+
+        impl $crate::row::Listed for $record {
+            const COLUMNS: $crate::query::Sql<&'static str> = $crate::query::Sql(concat!($($crate::row::row!(
+                @listed $of $field $(: $column)? $(as $other)? $(($($part)*))? $([$($listed),*])? $(= $value)?
+            )),*).split_at(", ".len()).1);
+
+            fn columns(&self) -> $crate::query::Columns {
+                let columns = [$($crate::row::row!(
+                    @insert self $field $(: $column)? $(as $other)? $(($($part)*))? $([$($listed),*])? $(= $value)?
+                )),*];
+                $crate::query::Columns(columns.into_iter().flatten().collect())
             }
         }
     };
-    (@ $row:ident $field:ident) => { $row.get(stringify!($field))? };
-    (@ $row:ident $field:ident: $column:ident) => { $row.get(stringify!($column))? };
-    (@ $row:ident $field:ident = $value:expr) => { $value };
+
+    (@read $row:ident $field:ident) => { $row.get(stringify!($field))? };
+    (@read $row:ident $field:ident: $column:ident) => { $row.get(stringify!($column))? };
+    (@read $row:ident $field:ident $(: $column:ident)? as $other:ident) => { $row.get(stringify!($other))? };
+    (@read $row:ident $field:ident ($($name:ident $(: $column:ident)? $(as $other:ident)?),*) = $value:expr) => {{
+        $(let $name = $crate::row::row!(@read $row $name $(: $column)? $(as $other)?);)*
+        $value
+    }};
+    (@read $row:ident $field:ident $([$($listed:ident),*])? = $value:expr) => { $value };
+
+    (@listed [$($table:ident)?] $field:ident: $column:ident $(as $other:ident)?) => {
+        concat!(", ", $(stringify!($table), ".",)? stringify!($column) $(, " AS ", stringify!($other))?)
+    };
+    (@listed $of:tt $field:ident $(as $other:ident)?) => {
+        $crate::row::row!(@listed $of $field: $field $(as $other)?)
+    };
+    (@listed $of:tt $field:ident ($($name:ident $(: $column:ident)? $(as $other:ident)?),*) = $value:expr) => {
+        concat!($($crate::row::row!(@listed $of $name $(: $column)? $(as $other)?)),*)
+    };
+    (@listed $of:tt $field:ident [$($listed:ident),*] = $value:expr) => {
+        concat!($($crate::row::row!(@listed $of $listed)),*)
+    };
+    (@listed $of:tt $field:ident = $value:expr) => { "" };
+
+    (@insert $self:ident $field:ident $(as $other:ident)?) => {
+        $crate::row::row!(@insert $self $field: $field)
+    };
+    (@insert $self:ident $field:ident: $column:ident $(as $other:ident)?) => {
+        Some((stringify!($column), $crate::statement::Bound::value(&$self.$field)))
+    };
+    (@insert $self:ident $field:ident $($rest:tt)*) => { None };
 }
 pub(super) use row;
 
 macro_rules! tuple {
     ($($part:ident $place:literal),*) => {
-        impl<$($part: Column + Send + 'static),*> Record for ($($part,)*) {
-            fn read(row: &Row<'_>) -> Result<Self> {
-                Ok(($($part::read_at(row, At::Place($place))?,)*))
+        impl<$($part: Record),*> Record for ($($part,)*) {
+            fn read(row: &Row<'_>, _: usize) -> Result<Self> {
+                Ok(($($part::read(row, $place)?,)*))
             }
         }
     };

@@ -3,34 +3,20 @@
 use futures::FutureExt;
 
 use super::actions::{announce_end, insert};
-use super::keys::COLUMNS as KEY_COLUMNS;
-use super::operators::COLUMNS as OPERATOR_COLUMNS;
 use super::passkeys::mark_used;
-use super::query::{Sql, columns, sql};
-use super::row::{Record, Row, row, unreadable};
+use super::query::{columns, sql};
+use super::row::{Listed, row, unreadable};
 use super::{Database, Result, Sessions};
 use purser_model::{
     Action, ApiKey, HashedKey, KeyId, Operator, OperatorId, PasskeyUse, SESSION_IDLE_MAX, SESSION_LIFE_MAX,
     SESSIONS_PER_KEY_MAX, Session, SessionId, Timestamp,
 };
 
-/// The columns of a [`Session`].
-const COLUMNS: Sql<&str> = Sql("sessions.token_hash, sessions.started_at AS session_started_at,
-    sessions.used_at AS session_used_at, sessions.address AS session_address");
-
-/// A session, its key, and the key's operator.
-struct OwnedSession(Session, ApiKey, Operator);
-
-row! { Session from row {
-    id = SessionId::from_stored(&row.get::<String>("token_hash")?).ok_or_else(|| unreadable("token_hash"))?,
-    started_at: session_started_at, used_at: session_used_at, address: session_address,
+row! { Session of sessions {
+    id(token_hash) =
+        SessionId::from_stored(String::as_str(&token_hash)).ok_or_else(|| unreadable("token_hash"))?,
+    started_at as session_started_at, used_at as session_used_at, address as session_address,
 }}
-
-impl Record for OwnedSession {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(Session::read(row)?, ApiKey::read(row)?, Operator::read(row)?))
-    }
-}
 
 impl Sessions {
     /// Stores a session by the hash of its token, with the record of signing in, which it announces, and ends the key's oldest beyond
@@ -81,16 +67,15 @@ impl Sessions {
     /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it
     /// finds the owner.
     pub async fn find_session(&self, token: &HashedKey) -> Result<Option<(Session, ApiKey, Operator)>> {
-        let found: Option<OwnedSession> = sql! {
+        sql! {
             "SELECT {columns}, {operator_columns}, {session_columns}
              FROM sessions JOIN api_keys ON api_keys.key_id = sessions.key_id
                  JOIN operators ON operators.operator_id = api_keys.operator_id
              WHERE sessions.token_hash = {token}",
-            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, session_columns = COLUMNS, token
+            columns = ApiKey::COLUMNS, operator_columns = Operator::COLUMNS, session_columns = Session::COLUMNS, token
         }
         .fetch_optional(self.reader())
-        .await?;
-        Ok(found.map(|OwnedSession(session, key, operator)| (session, key, operator)))
+        .await
     }
 
     /// The operator's sessions that are not over, the latest first, each with its key. Reads those of all operators, which are few:
@@ -101,7 +86,7 @@ impl Sessions {
         now: Timestamp,
         rows_max: u32,
     ) -> Result<Vec<(Session, ApiKey)>> {
-        let found: Vec<OwnedSession> = sql! {
+        let found: Vec<(Session, ApiKey, Operator)> = sql! {
             "SELECT {columns}, {operator_columns}, {session_columns}
              FROM sessions CROSS JOIN api_keys CROSS JOIN operators
              WHERE api_keys.key_id = sessions.key_id AND operators.operator_id = api_keys.operator_id
@@ -109,12 +94,12 @@ impl Sessions {
                  AND COALESCE(expires_at, '~') > {now}
                  AND sessions.started_at > {started_after} AND sessions.used_at > {used_after}
              ORDER BY sessions.started_at DESC, sessions.token_hash LIMIT {rows_max}",
-            columns = KEY_COLUMNS, operator_columns = OPERATOR_COLUMNS, session_columns = COLUMNS, operator, now,
-            started_after = now.before(SESSION_LIFE_MAX), used_after = now.before(SESSION_IDLE_MAX), rows_max
+            columns = ApiKey::COLUMNS, operator_columns = Operator::COLUMNS, session_columns = Session::COLUMNS,
+            operator, now, started_after = now.before(SESSION_LIFE_MAX), used_after = now.before(SESSION_IDLE_MAX), rows_max
         }
         .fetch_all(self.lister())
         .await?;
-        Ok(found.into_iter().map(|OwnedSession(session, key, _)| (session, key)).collect())
+        Ok(found.into_iter().map(|(session, key, _)| (session, key)).collect())
     }
 
     /// Records that a session is in use. A session that ended meanwhile stays ended.

@@ -1,7 +1,7 @@
 //! Amounts and times of what left accounts, for summing.
 
 use super::query::sql;
-use super::row::{Record, Row, row};
+use super::row::row;
 use super::transfer_sums::{SUMS, sum_of};
 use super::{History, Result};
 use purser_model::{
@@ -9,19 +9,6 @@ use purser_model::{
 };
 
 row! { PaidToPayee from row { count: payments, amount = sum_of(row)?, last_at } }
-
-/// The same, as it was stored with a transfer.
-struct KeptWith(PaidToPayee);
-
-impl Record for KeptWith {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self(PaidToPayee {
-            count: row.get("paid_before_count")?,
-            amount: row.get("paid_before_usdc")?,
-            last_at: row.get("paid_before_last_at")?,
-        }))
-    }
-}
 
 impl History {
     /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,
@@ -59,15 +46,15 @@ impl History {
         (operator, account, transfer): (OperatorId, AccountId, TransferId),
         payee: &Address,
     ) -> Result<PaidToPayee> {
-        let kept: Option<KeptWith> = sql! {
+        let kept = sql! {
             "SELECT paid_before_count, paid_before_usdc, paid_before_last_at FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NOT NULL",
             operator, transfer
         }
         .fetch_optional(self.reader())
         .await?;
-        if let Some(KeptWith(paid)) = kept {
-            return Ok(paid);
+        if let Some((count, amount, last_at)) = kept {
+            return Ok(PaidToPayee { count, amount, last_at });
         }
         let paid = self.sum_paid_to(operator, account, payee).await?;
         let PaidToPayee { count, amount, last_at } = paid;

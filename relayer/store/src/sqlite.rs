@@ -135,7 +135,7 @@ pub(super) fn run<R: Record>(
     }
     let (mut found, mut rows) = (statement.raw_query(), Vec::new());
     while let Some(row) = found.next()? {
-        rows.push(R::read(&Row::Sqlite(row))?);
+        rows.push(Row::Sqlite(row).record()?);
         if let Wanted::First = wanted {
             break;
         }

@@ -1,14 +1,14 @@
 //! Pauses and halts that may still be forked away. Each is the transaction of an action that stays open until it is final.
 
 use super::query::{columns, sql};
-use super::row::row;
+use super::row::{Listed, row};
 use super::{Actions, Result};
 use futures::FutureExt;
 use purser_model::{AccountId, OperatorId, Stop, Stopped, Timestamp};
 
-row! { Stop from row {
-    operator_id, action_id, tx_signature, landed_at: sent_at,
-    what = match (row.get("account_id")?, row.get::<String>("stop")?.as_str()) {
+row! { Stop {
+    tx_signature, operator_id, action_id, landed_at: sent_at,
+    what(stop, account_id) = match (account_id, String::as_str(&stop)) {
         (Some(account), "pause") => Stopped::Paused(account),
         (halted, _) => Stopped::Halted(halted),
     },
@@ -22,8 +22,7 @@ impl Actions {
              ON CONFLICT (tx_signature) DO UPDATE SET
                  stop = excluded.stop, account_id = excluded.account_id, sent_at = excluded.sent_at",
             row = columns! {
-                stop.tx_signature, stop.operator_id, stop.action_id, is_step = false,
-                stop = stop.what.as_str(), account_id = stop.what.account_id(), sent_at = stop.landed_at
+                ..stop, is_step = false, stop = stop.what.as_str(), account_id = stop.what.account_id()
             }
         }
         .run(self.writer())
@@ -33,9 +32,9 @@ impl Actions {
     /// For a worker: up to `rows_max` stops of every operator, in the order in which they landed.
     pub async fn list_stops(&self, rows_max: u32) -> Result<Vec<Stop>> {
         sql! {
-            "SELECT tx_signature, operator_id, action_id, stop, account_id, sent_at FROM action_transactions
+            "SELECT {columns} FROM action_transactions
              WHERE stop IS NOT NULL ORDER BY sent_at, tx_signature LIMIT {rows_max}",
-            rows_max
+            columns = Stop::COLUMNS, rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -14,8 +14,8 @@ use purser_model::wire::PolicyFields;
 use purser_model::{
     AccountId, AccountName, AccountStatus, ActionId, ActionOutcome, ActionWord, Address, AllowedCidrs,
     ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
-    FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyId, Limit, Memo, Metadata, Network,
-    OperatorId, OperatorName, PasskeyId, PaymentNumber, PolicyReason, Provisioning, Recipient,
+    FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyHolder, KeyId, Limit, Memo, Metadata,
+    Network, OperatorId, OperatorName, PasskeyId, PaymentNumber, PolicyReason, Provisioning, Recipient,
     RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags,
     Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
@@ -152,6 +152,12 @@ impl Bound for bool {
 /// Bytes, as base64.
 pub(super) struct Base64(pub Vec<u8>);
 
+impl Base64 {
+    pub fn bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
 impl Stored for Base64 {
     type As = String;
 
@@ -209,6 +215,21 @@ impl Bound for Limit {
             Self::Unlimited => Self::NULL,
             Self::AtMost(amount) => amount.value(),
         }
+    }
+}
+
+/// NULL: the operator.
+impl Column for KeyHolder {
+    fn read_at(row: &Row<'_>, at: At) -> Result<Self> {
+        Ok(Option::read_at(row, at)?.map_or(Self::Operator, Self::Agent))
+    }
+}
+
+impl Bound for KeyHolder {
+    const NULL: Value = Value::Text(None);
+
+    fn value(&self) -> Value {
+        self.account_id().value()
     }
 }
 

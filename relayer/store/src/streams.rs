@@ -1,9 +1,8 @@
 //! The order in which an operator's events are streamed. An event gets its place only after its commit. So a reader who
 //! has seen a place has seen everything below it, however long other commits took, and on whichever process.
 
-use super::event_row::COLUMNS;
 use super::query::sql;
-use super::row::row;
+use super::row::{Listed, row};
 use super::{Events, Result};
 use futures::FutureExt;
 use purser_model::{Event, EventId, OperatorId};
@@ -15,7 +14,7 @@ pub struct PlacedEvent {
     pub place: u64,
 }
 
-row! { PlacedEvent from row { event = Event::read(row)?, place } }
+row! { PlacedEvent from row { event = row.record()?, place } }
 
 impl Events {
     /// Starts giving places to the operator's events. Returns the last place so far.
@@ -96,7 +95,7 @@ impl Events {
         sql! {
             "SELECT {columns}, events.place FROM events
              WHERE operator_id = {operator} AND place > {after} ORDER BY place LIMIT {rows_max}",
-            columns = COLUMNS, operator, after, rows_max
+            columns = Event::COLUMNS, operator, after, rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -1,8 +1,8 @@
 //! Lists of transfers, newest first: an id begins with the millisecond of its transfer's request.
 
 use super::query::{Sql, sql};
+use super::row::Listed;
 use super::stored::{Below, OrEmpty};
-use super::transfer_row::COLUMNS;
 use super::{Result, Transfers};
 use purser_model::{
     IdempotencyKey, OperatorId, RejectionReason, Transfer, TransferFilter, TransferId, TransferStatus,
@@ -64,7 +64,7 @@ impl Transfers {
                  AND {of_reason} = {reason} AND {of_key} = {key} AND {from_id} >= {lowest} AND {to_id} < {below}
                  AND created_at > {since} AND created_at <= {until}
              ORDER BY {newest_first} LIMIT {rows_max}",
-            columns = COLUMNS, of_operator = Sql(of_operator), operator, of_account = Sql(of_account),
+            columns = Transfer::COLUMNS, of_operator = Sql(of_operator), operator, of_account = Sql(of_account),
             account = OrEmpty(*account), of_status = Sql(of_status),
             status = OrEmpty(status.map(TransferStatus::as_str)), of_reason = Sql(of_reason),
             reason = OrEmpty(reason.map(RejectionReason::as_str)), of_key = Sql(of_key),

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Result;
-use super::query::Sql;
-use super::row::{Record, Row, Stored, row, unreadable};
+use super::row::{Row, Stored, row, unreadable};
 use super::statement::{Bound, Value};
 use super::stored::Base64;
 use purser_model::{
@@ -12,20 +11,9 @@ use purser_model::{
     RuleCheck, Settlement, SignedTransfer, Timestamp, Transfer, TransferRequest, TransferState, UsdcAmount,
 };
 
-/// The columns of a [`Transfer`].
-pub(super) const COLUMNS: Sql<&str> =
-    Sql("transfers.transfer_id, transfers.operator_id, transfers.network, transfers.account_id,
-    transfers.key_id, transfers.recipient, transfers.to_wallet, transfers.amount_usdc, transfers.memo,
-    transfers.idempotency_key, transfers.fee_payer, transfers.refusal, transfers.state,
-    transfers.signed_bytes, transfers.tx_signature,
-    transfers.last_valid_block_height, transfers.sent_at, transfers.slot, transfers.ended_at,
-    transfers.reason, transfers.message, transfers.checks, transfers.policy_version, transfers.reopened, transfers.retry_at,
-    transfers.asks_approval, transfers.approval_reason, transfers.approval_expires_at,
-    transfers.asked_at, transfers.earlier_valid_until, transfers.created_at, transfers.updated_at");
-
-row! { Transfer from row {
+row! { Transfer of transfers from row {
     id: transfer_id, operator_id, network, key_id, idempotency_key,
-    request = TransferRequest {
+    request[account_id, recipient, to_wallet, amount_usdc, memo] = TransferRequest {
         from: row.get("account_id")?,
         to: match row.get("to_wallet")? {
             Some(wallet) => Recipient::Wallet { wallet, token_account: row.get("recipient")? },
@@ -34,8 +22,24 @@ row! { Transfer from row {
         amount: row.get("amount_usdc")?,
         memo: row.get("memo")?,
     },
-    fee_payer, refusal, approval = read_approval(row)?, policy_version, reopened, asked_at,
-    earlier_valid_until, state = read_state(row)?, created_at, updated_at,
+    fee_payer, refusal, policy_version, reopened, asked_at, earlier_valid_until,
+    approval(asks_approval, approval_reason, approval_expires_at) =
+        match (approval_expires_at, approval_reason, asks_approval) {
+            (Some(expires_at), Some(reason), _) => {
+                Approval::Requested(ApprovalRequested { reason, expires_at })
+            }
+            (Some(_), None, _) => return Err(unreadable("approval_reason")),
+            (None, _, 1_u64) => Approval::Request,
+            (None, _, 2) => Approval::Off,
+            (None, _, _) => Approval::Never,
+        },
+    state[state, signed_bytes, tx_signature, last_valid_block_height, sent_at, slot, ended_at, reason, message,
+        checks, retry_at] = read_state(row)?,
+    created_at, updated_at,
+}}
+
+row! { SignedTransfer {
+    bytes(signed_bytes) = Base64::bytes(signed_bytes), signature: tx_signature, last_valid_block_height,
 }}
 
 fn read_state(row: &Row<'_>) -> Result<TransferState> {
@@ -47,8 +51,8 @@ fn read_state(row: &Row<'_>) -> Result<TransferState> {
                 expires_at: row.get("approval_expires_at")?,
             }),
         },
-        "signed" => TransferState::Signed(read_signed(row)?),
-        "sent" => TransferState::Sent { signed: read_signed(row)?, sent_at: row.get("sent_at")? },
+        "signed" => TransferState::Signed(row.record()?),
+        "sent" => TransferState::Sent { signed: row.record()?, sent_at: row.get("sent_at")? },
         "settled" => TransferState::Settled(Settlement {
             signature: row.get("tx_signature")?,
             settled_at: row.get("ended_at")?,
@@ -78,36 +82,19 @@ fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection> {
     })
 }
 
-fn read_approval(row: &Row<'_>) -> Result<Approval> {
-    Ok(match row.get("approval_expires_at")? {
-        Some(expires_at) => {
-            Approval::Requested(ApprovalRequested { reason: row.get("approval_reason")?, expires_at })
-        }
-        None => match row.get::<u64>("asks_approval")? {
-            1 => Approval::Request,
-            2 => Approval::Off,
-            _ => Approval::Never,
-        },
-    })
-}
-
-fn read_signed(row: &Row<'_>) -> Result<SignedTransfer> {
-    Ok(SignedTransfer {
-        bytes: row.get::<Base64>("signed_bytes")?.0,
-        signature: row.get("tx_signature")?,
-        last_valid_block_height: row.get("last_valid_block_height")?,
-    })
-}
-
 /// A transfer, and the bytes that stand in its row, whatever its state.
-pub(super) struct WithBytes(pub Transfer, pub Option<SignedTransfer>);
-
-impl Record for WithBytes {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let has_bytes = row.get::<Option<String>>("signed_bytes")?.is_some();
-        Ok(Self(Transfer::read(row)?, has_bytes.then(|| read_signed(row)).transpose()?))
-    }
+pub(super) struct WithBytes {
+    pub transfer: Transfer,
+    pub bytes: Option<SignedTransfer>,
 }
+
+row! { WithBytes from row {
+    transfer = row.record()?,
+    bytes = match row.get::<Option<Base64>>("signed_bytes")? {
+        Some(_) => Some(row.record()?),
+        None => None,
+    },
+}}
 
 /// A state as columns. `None` keeps the column: an ended transfer keeps its signed bytes, unless another signature ended it.
 #[derive(Default)]

@@ -4,8 +4,9 @@ use super::approvals::has_room_to_ask;
 use super::claims::release;
 use super::history::announce_step;
 use super::query::sql;
+use super::row::Listed;
 use super::stored::Base64;
-use super::transfer_row::{COLUMNS, TransferStateColumns, stored};
+use super::transfer_row::{TransferStateColumns, stored};
 use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::GivesBack;
 use purser_model::{Account, OperatorId, Timestamp, Transfer, TransferId, TransferState};
@@ -18,7 +19,7 @@ impl Transfers {
     pub async fn find_transfer(&self, operator: OperatorId, id: TransferId) -> Result<Option<Transfer>> {
         sql! {
             "SELECT {columns} FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
-            columns = COLUMNS, operator, id
+            columns = Transfer::COLUMNS, operator, id
         }
         .fetch_optional(self.reader())
         .await
@@ -31,7 +32,7 @@ impl Transfers {
                  SELECT {columns} FROM transfers WHERE operator_id = {operator_id} AND account_id = {id}
                  ORDER BY transfer_id DESC LIMIT {rows}) AS latest
              WHERE tx_signature IS NOT NULL ORDER BY transfer_id DESC",
-            columns = COLUMNS, account.operator_id, account.id, rows = LATEST_ROWS
+            columns = Transfer::COLUMNS, account.operator_id, account.id, rows = LATEST_ROWS
         }
         .fetch_all(self.reader())
         .await

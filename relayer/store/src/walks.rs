@@ -11,7 +11,7 @@ use super::marks::{Mark, OneOf};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
 use super::query::{Sql, columns, sql};
-use super::row::{Record, Row, row};
+use super::row::{Listed, row};
 use super::stored::OrEmpty;
 use super::{Index, Result, StoreError, Transaction};
 use futures::FutureExt;
@@ -62,21 +62,16 @@ pub enum WalkOwner {
     Account(AccountId),
 }
 
-impl Record for Walk {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let mark = |signature: Option<String>, slot: Option<u64>| {
-            signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
-        };
-        let under_way = UnfinishedWalk {
-            top: mark(row.get("top_signature")?, row.get("top_slot")?),
-            before: row.get("before_signature")?,
-        };
-        Ok(Self {
-            address: row.get("address")?,
-            until: mark(row.get("until_signature")?, row.get("until_slot")?),
-            under_way: row.get::<bool>("under_way")?.then_some(under_way),
-        })
-    }
+row! { Walk {
+    address, until(until_signature, until_slot) = mark_of(until_signature, until_slot),
+    under_way(under_way, top_signature, top_slot, before_signature) = bool::then_some(
+        under_way,
+        UnfinishedWalk { top: mark_of(top_signature, top_slot), before: before_signature },
+    ),
+}}
+
+fn mark_of(signature: Option<String>, slot: Option<u64>) -> Option<Mark> {
+    signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
 }
 
 /// An entry of a transaction that was read.
@@ -89,16 +84,15 @@ struct WalkedEntry {
 }
 
 row! { WalkedEntry from row {
-    mark = Mark::read(row)?, created_at, transfer_id, is_uncounted = row.get::<i64>("uncounted")? == 1,
+    mark = row.record()?, created_at, transfer_id, is_uncounted(uncounted) = matches!(uncounted, 1_i64),
 }}
 
 impl Index {
     /// For the indexer: how far an address has been read. `None`: it was never read.
     pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>> {
         sql! {
-            "SELECT address, until_signature, until_slot, under_way, top_signature, top_slot, before_signature
-             FROM walks WHERE network = {network} AND address = {address}",
-            network, address
+            "SELECT {columns} FROM walks WHERE network = {network} AND address = {address}",
+            columns = Walk::COLUMNS, network, address
         }
         .fetch_optional(self.reader())
         .await

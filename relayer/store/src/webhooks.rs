@@ -2,9 +2,8 @@ use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
 use super::operators::{count_in, lock_operator};
 use super::query::{columns, sql};
-use super::row::{Record, Row};
+use super::row::{Listed, row};
 use super::stored::{Below, OrEmpty};
-use super::webhook_row::COLUMNS;
 use super::{Result, StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
@@ -26,12 +25,10 @@ pub struct SealedSecrets {
     pub previous: Option<(SealedSecret, Timestamp)>,
 }
 
-impl Record for SealedSecrets {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let previous: Option<SealedSecret> = row.get("previous_secret")?;
-        Ok(Self { current: row.get("secret")?, previous: previous.zip(row.get("previous_until")?) })
-    }
-}
+row! { SealedSecrets {
+    current: secret,
+    previous(previous_secret, previous_until) = Option::zip(previous_secret, previous_until),
+}}
 
 impl Webhooks {
     /// Stores a new webhook with its sealed secret. `Full`: the operator has `webhooks_max`.
@@ -45,10 +42,9 @@ impl Webhooks {
         let insert = sql! {
             "INSERT INTO webhooks {row}",
             row = columns! {
-                webhook_id = webhook.id, webhook.operator_id, webhook.url, events = *webhook.subscription.events(),
-                account_ids = *webhook.subscription.accounts(), threshold_usdc = webhook.subscription.threshold(),
-                status = webhook.status.as_str(), disabled_reason, disabled_at, secret, failures = 0_u32,
-                webhook.created_at, webhook.updated_at
+                ..webhook, events = *webhook.subscription.events(), account_ids = *webhook.subscription.accounts(),
+                threshold_usdc = webhook.subscription.threshold(), status = webhook.status.as_str(), disabled_reason,
+                disabled_at, secret, failures = 0_u32
             }
         };
         let operator = webhook.operator_id;
@@ -88,7 +84,7 @@ impl Webhooks {
     pub async fn find_webhook(&self, operator: OperatorId, id: WebhookId) -> Result<Option<Webhook>> {
         sql! {
             "SELECT {columns} FROM webhooks WHERE operator_id = {operator} AND webhook_id = {id}",
-            columns = COLUMNS, operator, id
+            columns = Webhook::COLUMNS, operator, id
         }
         .fetch_optional(self.reader())
         .await
@@ -96,14 +92,14 @@ impl Webhooks {
 
     /// The webhook with this id, for any owner. For workers and the command line.
     pub async fn find_any_webhook(&self, id: WebhookId) -> Result<Option<Webhook>> {
-        sql! {"SELECT {columns} FROM webhooks WHERE webhook_id = {id}", columns = COLUMNS, id}
+        sql! {"SELECT {columns} FROM webhooks WHERE webhook_id = {id}", columns = Webhook::COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
 
     /// For the deliverer: the secrets of a webhook, for any owner.
     pub async fn find_webhook_secrets(&self, id: WebhookId) -> Result<Option<SealedSecrets>> {
-        sql! {"SELECT secret, previous_secret, previous_until FROM webhooks WHERE webhook_id = {id}", id}
+        sql! {"SELECT {columns} FROM webhooks WHERE webhook_id = {id}", columns = SealedSecrets::COLUMNS, id}
             .fetch_optional(self.reader())
             .await
     }
@@ -136,7 +132,7 @@ impl Webhooks {
         sql! {
             "SELECT {columns} FROM webhooks
              WHERE operator_id = {operator} AND webhook_id < {below} ORDER BY webhook_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, operator, below = Below(after), rows_max
+            columns = Webhook::COLUMNS, operator, below = Below(after), rows_max
         }
         .fetch_all(self.lister())
         .await

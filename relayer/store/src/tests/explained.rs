@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
-use super::super::row::{Record, Row as StoreRow};
+use super::super::row::{Record, Row as StoreRow, row};
 use super::super::sqlite;
 use super::super::statement::{Value, Wanted};
 use super::noted::{Noted, statements_of};
@@ -59,17 +59,13 @@ struct PlanRow {
     detail: String,
 }
 
-impl Record for PlanRow {
-    fn read(row: &StoreRow<'_>) -> Result<Self, StoreError> {
-        Ok(Self { detail: row.get("detail")? })
-    }
-}
+row! { PlanRow { detail } }
 
 /// Counts a row, whatever it holds.
 struct Given;
 
 impl Record for Given {
-    fn read(_: &StoreRow<'_>) -> Result<Self, StoreError> {
+    fn read(_: &StoreRow<'_>, _: usize) -> Result<Self, StoreError> {
         Ok(Self)
     }
 }
