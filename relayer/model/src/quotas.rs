@@ -39,16 +39,16 @@ impl Quotas {
     pub fn refuses_token_account(
         &self,
         amount: UsdcAmount,
-        [of_operator, of_account]: [i64; 2],
+        [of_operator, of_account]: [u64; 2],
     ) -> Option<NoTokenAccount> {
         let [most, most_of_account] = [self.token_accounts_daily, self.token_accounts_per_account_daily];
         if most == 0 || most_of_account == 0 {
             Some(NoTokenAccount::Off)
         } else if amount < self.token_account_min_payment {
             Some(NoTokenAccount::BelowMinimum(self.token_account_min_payment))
-        } else if of_operator >= i64::from(most) {
+        } else if of_operator >= u64::from(most) {
             Some(NoTokenAccount::OfOperator(most))
-        } else if of_account >= i64::from(most_of_account) {
+        } else if of_account >= u64::from(most_of_account) {
             Some(NoTokenAccount::OfAccount(most_of_account))
         } else {
             None
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(refused(quotas(3, 2), 10, [2, 2]), Some(NoTokenAccount::OfAccount(2)));
         assert_eq!(refused(quotas(3, 2), 10, [2, 1]), None);
         assert_eq!(
-            refused(quotas(u32::MAX, u32::MAX), 10, [i64::MAX; 2]),
+            refused(quotas(u32::MAX, u32::MAX), 10, [u64::MAX; 2]),
             Some(NoTokenAccount::OfOperator(u32::MAX))
         );
     }

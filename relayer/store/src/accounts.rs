@@ -57,14 +57,13 @@ impl Accounts {
         id: AccountId,
         now: Timestamp,
     ) -> Result<bool> {
-        let touched = sql! {
+        sql! {
             "UPDATE accounts SET created_at = CASE provisioning WHEN 'requested' THEN {now} ELSE created_at END
              WHERE operator_id = {operator} AND account_id = {id}",
             operator, id, now
         }
-        .execute(self.writer())
-        .await?;
-        Ok(touched == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// Records the account's status and how many entries its allowlist has, as last seen on the chain or just sent to it.
@@ -174,9 +173,9 @@ impl Accounts {
 
     /// How many accounts the operator has, including those being created, excluding closed ones.
     pub async fn count_accounts(&self, operator: OperatorId) -> Result<u64> {
-        let count =
-            sql! {"SELECT COUNT(*) FROM accounts WHERE operator_id = {operator} AND NOT is_closed", operator};
-        Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
+        sql! {"SELECT COUNT(*) FROM accounts WHERE operator_id = {operator} AND NOT is_closed", operator}
+            .count(self.lister())
+            .await
     }
 
     /// For a worker: up to `rows_max` of the operator's ready accounts that count for its quota and were created before

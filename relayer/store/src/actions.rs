@@ -89,16 +89,15 @@ impl Actions {
         counted: CountedActions,
         since: Timestamp,
     ) -> Result<u64> {
-        let count: Option<u64> = sql! {
+        sql! {
             "SELECT COUNT(*) FROM actions
              WHERE operator_id = {operator} AND key_id = {key} AND action_id >= {first}
                  AND CASE WHEN name IN ({limits}) THEN 1 ELSE 0 END = {are_of_limits}",
             operator, key, first = ActionId::new(since, 0), limits = Each(&CountedActions::limits()),
             are_of_limits = i64::from(counted.are_of_limits)
         }
-        .fetch_optional(self.lister())
-        .await?;
-        Ok(count.unwrap_or(0))
+        .count(self.lister())
+        .await
     }
 
     /// Stores how an action ended, as its process knows it, and announces it. An action that is done is open no more.
@@ -227,7 +226,7 @@ impl Actions {
             async move {
                 closed.run(&mut *tx).await?;
                 let Some(found) = found else { return Ok((false, Vec::new())) };
-                if found.execute(&mut *tx).await? == 0 {
+                if !found.touches(&mut *tx).await? {
                     return Ok((false, Vec::new()));
                 }
                 Ok((true, announce_end(tx, (operator, action), now).await?))

@@ -111,5 +111,5 @@ async fn replace_known(
             account.operator_id, webhook, account.id, seen.balance, seen.read_at, known = known.read_at
         },
     };
-    if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Contended) }
+    if write.touches(tx).await? { Ok(()) } else { Err(StoreError::Contended) }
 }

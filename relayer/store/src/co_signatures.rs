@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
-use super::operators::{count_in, lock_operator};
+use super::operators::lock_operator;
 use super::query::{Query, Sql, columns, sql};
 use super::row::{Listed, row};
 use super::stored::Base64;
@@ -36,8 +36,7 @@ impl CoSignatures {
 
     /// How many of the operator were made later than `since`, without those that cannot land any more and have not.
     pub async fn count_co_signatures(&self, operator: OperatorId, since: Timestamp) -> Result<u64> {
-        let counted: Option<u64> = counted(operator, since).fetch_optional(self.reader()).await?;
-        Ok(counted.unwrap_or(0))
+        counted(operator, since).count(self.reader()).await
     }
 
     /// Records one before it is given out, to be looked at `look_at`. `Superseded`: its transfer does not wait for a person any more.
@@ -68,17 +67,17 @@ impl CoSignatures {
                 tx_signature = signed.signature, signed.last_valid_block_height, look_at
             }
         };
-        let number = i64::from(new.number);
+        let number = u64::from(new.number);
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
-                if count_in(tx, waits).await? == 0 {
+                if waits.count(&mut *tx).await? == 0 {
                     return Err(StoreError::Superseded);
                 }
-                if count_in(tx, before).await? != number - 1 {
+                if before.count(&mut *tx).await? + 1 != number {
                     return Err(StoreError::AlreadyThere);
                 }
-                if count_in(tx, of_day).await? >= i64::from(most) {
+                if of_day.count(&mut *tx).await? >= u64::from(most) {
                     return Err(StoreError::Full);
                 }
                 insert.run(tx).await

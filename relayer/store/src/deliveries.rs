@@ -60,14 +60,15 @@ impl Deliveries {
         webhook: WebhookId,
         at_most: u32,
     ) -> Result<u64> {
-        let count = sql! {
+        sql! {
             "SELECT COUNT(*) FROM (
                  SELECT 1 FROM deliveries
                  WHERE operator_id = {operator} AND webhook_id = {webhook} AND state = 'pending' AND failures = 0
                  LIMIT {at_most}) AS waiting",
             operator, webhook, at_most
-        };
-        Ok(count.fetch_optional(self.lister()).await?.unwrap_or(0))
+        }
+        .count(self.lister())
+        .await
     }
 
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.

@@ -118,14 +118,13 @@ impl Denials {
 
     /// For a worker: claims the writing of the operator's head until `next_at`, unless another relayer has it.
     pub async fn claim_head(&self, operator: OperatorId, due: Due, next_at: Timestamp) -> Result<bool> {
-        let claimed = sql! {
+        sql! {
             "UPDATE operators SET head_next_at = {next_at}
              WHERE operator_id = {operator} AND (head_next_at IS NULL OR {is_due})",
             operator, next_at, is_due = due.has_come("head_next_at")
         }
-        .execute(self.writer())
-        .await?;
-        Ok(claimed == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// For a worker: records that the head with this number is on the chain; the next one is due at `next_at`.

@@ -251,7 +251,7 @@ async fn insert_entry(
         EntryOutcome::Settled { signature, slot } => (Some(signature), Some(slot), None, None),
         EntryOutcome::Rejected { reason, message } => (None, None, Some(reason.as_str()), Some(message)),
     };
-    let inserted = sql! {
+    sql! {
         "INSERT INTO history {row}
          ON CONFLICT (operator_id, entry_id) DO NOTHING",
         row = columns! {
@@ -260,9 +260,8 @@ async fn insert_entry(
             asked_at = entry.asked_at.filter(|_| is_payment)
         }
     }
-    .execute(tx)
-    .await?;
-    Ok(inserted == 1)
+    .touches(tx)
+    .await
 }
 
 /// Moves an existing entry to the chain's slot and time if it was recorded with others, and gives it a new place, so

@@ -1,6 +1,6 @@
 use futures::FutureExt;
 
-use super::operators::{count_in, lock_operator};
+use super::operators::lock_operator;
 use super::query::{Each, Query, columns, sql};
 use super::row::{Listed, row};
 use super::stored::Below;
@@ -37,7 +37,7 @@ impl Keys {
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
-                if count_in(tx, count).await? >= i64::from(keys_max) {
+                if count.count(&mut *tx).await? >= u64::from(keys_max) {
                     return Err(StoreError::Full);
                 }
                 insert.run(tx).await

@@ -19,11 +19,6 @@ pub(super) async fn lock_operator(tx: &mut Transaction<'_>, operator: OperatorId
     sql! {"UPDATE operators SET name = name WHERE operator_id = {operator}", operator}.run(tx).await
 }
 
-/// The number that a `SELECT COUNT` gives.
-pub(super) async fn count_in(tx: &mut Transaction<'_>, count: Query) -> Result<i64> {
-    Ok(count.fetch_optional(tx).await?.unwrap_or(0))
-}
-
 impl Operators {
     /// `AlreadyThere` when the network has an operator with this address.
     pub async fn insert_operator(&self, operator: &Operator) -> Result<()> {
@@ -33,9 +28,8 @@ impl Operators {
     /// Sets whether changes of the operator's policies need a reason. False: there is no such operator.
     pub async fn set_requires_reason(&self, id: OperatorId, requires_reason: bool) -> Result<bool> {
         sql! {"UPDATE operators SET requires_reason = {requires_reason} WHERE operator_id = {id}", requires_reason, id}
-            .execute(self.writer())
+            .touches(self.writer())
             .await
-            .map(|rows| rows == 1)
     }
 
     /// The operator with this id.

@@ -2,7 +2,7 @@
 
 use futures::FutureExt;
 
-use super::operators::{count_in, lock_operator};
+use super::operators::lock_operator;
 use super::query::{Query, columns, sql};
 use super::row::{Listed, row};
 use super::{Result, Sessions, StoreError};
@@ -46,10 +46,10 @@ impl Sessions {
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
-                if count_in(tx, since).await? > 0 {
+                if since.count(&mut *tx).await? > 0 {
                     return Err(StoreError::AlreadyThere);
                 }
-                if count_in(tx, count).await? >= i64::from(PASSKEYS_PER_KEY_MAX) {
+                if count.count(&mut *tx).await? >= u64::from(PASSKEYS_PER_KEY_MAX) {
                     return Err(StoreError::Full);
                 }
                 insert.run(tx).await
@@ -103,7 +103,7 @@ impl Sessions {
         let sessions = sql! {"DELETE FROM sessions WHERE key_id = {key} AND passkey_id = {id}", key, id};
         self.write(move |tx| {
             async move {
-                let is_there = passkey.execute(&mut *tx).await? > 0;
+                let is_there = passkey.touches(&mut *tx).await?;
                 sessions.run(tx).await?;
                 Ok(is_there)
             }

@@ -101,7 +101,7 @@ impl Policies {
             async move {
                 others.execute(&mut *tx).await?;
                 due.execute(&mut *tx).await?;
-                if announced.execute(&mut *tx).await? == 0 {
+                if !announced.touches(&mut *tx).await? {
                     return Ok(Vec::new());
                 }
                 announce(tx, &[event], now).await
@@ -124,7 +124,7 @@ impl Policies {
         let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
         let write = self.write(move |tx| {
             async move {
-                if delete.execute(&mut *tx).await? == 0 {
+                if !delete.touches(&mut *tx).await? {
                     return Ok(Vec::new());
                 }
                 account.execute(&mut *tx).await?;

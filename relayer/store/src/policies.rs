@@ -120,7 +120,7 @@ pub(super) async fn find_daily_limit(
 /// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.
 async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool> {
     let by = set.by.as_ref();
-    let kept = sql! {
+    sql! {
         "INSERT INTO policy_versions {row}
          ON CONFLICT (operator_id, account_id, version) DO UPDATE SET
              tx_signature = COALESCE(excluded.tx_signature, policy_versions.tx_signature),
@@ -136,9 +136,8 @@ async fn keep(tx: &mut Transaction<'_>, set: &PolicySet) -> Result<bool> {
             set_at = by.map(|by| by.at), signer = by.and_then(|by| by.signer), set.policy
         }
     }
-    .execute(tx)
-    .await?;
-    Ok(kept == 1)
+    .touches(tx)
+    .await
 }
 
 /// Whether a change is to be announced: neither an account's first policy, nor an old change that is read after newer ones.

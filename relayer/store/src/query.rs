@@ -196,6 +196,11 @@ impl Query {
         Ok(self.answer::<bool>(on.into(), Wanted::Count).await?.touched)
     }
 
+    /// Runs the statement. `false`: it touches no row.
+    pub async fn touches(self, on: impl Into<Target<'_>>) -> Result<bool> {
+        Ok(self.execute(on).await? > 0)
+    }
+
     /// Runs the statement, however many rows it touches.
     pub async fn run(self, on: impl Into<Target<'_>>) -> Result<()> {
         self.execute(on).await.map(|_| ())
@@ -209,6 +214,11 @@ impl Query {
     /// The row, if there is one.
     pub async fn fetch_optional<R: Record>(self, on: impl Into<Target<'_>>) -> Result<Option<R>> {
         Ok(self.answer(on.into(), Wanted::First).await?.rows.pop())
+    }
+
+    /// The number that a `SELECT COUNT` gives.
+    pub async fn count(self, on: impl Into<Target<'_>>) -> Result<u64> {
+        Ok(self.fetch_optional(on).await?.unwrap_or(0))
     }
 
     /// The one place where the two drivers are told apart.

@@ -104,7 +104,7 @@ impl Requests {
 
     /// Inserts the request if its name is free, or free again. `false` otherwise.
     async fn insert_request(&self, new: &NewRequest) -> Result<bool> {
-        let touched = sql! {
+        sql! {
             "INSERT INTO requests {row}
              ON CONFLICT (operator_id, idempotency_key) DO UPDATE SET
                  fingerprint = excluded.fingerprint, key_id = excluded.key_id, seed = excluded.seed,
@@ -117,9 +117,8 @@ impl Requests {
             },
             forgotten_before = OrEmpty(new.forgotten_before)
         }
-        .execute(self.writer())
-        .await?;
-        Ok(touched == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// Where the request under a name stands.
@@ -148,15 +147,14 @@ impl Requests {
 
     /// Takes over a request whose lease has expired. `false` when somebody else did.
     async fn take_request(&self, new: &NewRequest, seed: Seed, seen: Timestamp) -> Result<bool> {
-        let touched = sql! {
+        sql! {
             "UPDATE requests SET lease = {lease}, lease_expires_at = {lease_expires_at}
              WHERE operator_id = {operator_id} AND idempotency_key = {idempotency_key} AND seed = {seed}
                  AND status_code IS NULL AND lease_expires_at = {seen}",
             new.lease, new.lease_expires_at, new.operator_id, new.idempotency_key, seed, seen
         }
-        .execute(self.writer())
-        .await?;
-        Ok(touched == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// Stores a request's answer, unless somebody else has taken the request over.

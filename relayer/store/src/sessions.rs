@@ -47,7 +47,7 @@ impl Sessions {
         let write = self.write(move |tx| {
             async move {
                 if let Some(used) = used
-                    && used.execute(&mut *tx).await? == 0
+                    && !used.touches(&mut *tx).await?
                 {
                     return Ok(None);
                 }
@@ -116,13 +116,12 @@ impl Sessions {
 
     /// Ends this key's session of that name. `false`: there is none.
     pub async fn delete_session_of(&self, key: KeyId, id: SessionId) -> Result<bool> {
-        let touched = sql! {
+        sql! {
             "DELETE FROM sessions WHERE key_id = {key} AND substr(token_hash, 1, 16) = {beginning}",
             key, beginning = id.stored()
         }
-        .execute(self.writer())
-        .await?;
-        Ok(touched > 0)
+        .touches(self.writer())
+        .await
     }
 
     /// Ends all sessions of this key but one.

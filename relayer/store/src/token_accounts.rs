@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
-use super::operators::{count_in, lock_operator};
+use super::operators::lock_operator;
 use super::query::{Query, columns, sql};
 use super::{Accounts, Due, Result};
 use purser_model::{
@@ -63,11 +63,11 @@ impl Accounts {
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
-                if count_in(tx, running).await? > 0 {
+                if running.count(&mut *tx).await? > 0 {
                     return Ok(TokenAccountReservation::Running);
                 }
                 let [of_operator, of_account] = counts;
-                let made = [count_in(tx, of_operator).await?, count_in(tx, of_account).await?];
+                let made = [of_operator.count(&mut *tx).await?, of_account.count(&mut *tx).await?];
                 if let Some(refused) = quotas.refuses_token_account(amount, made) {
                     return Ok(TokenAccountReservation::Refused(refused));
                 }
@@ -89,7 +89,7 @@ impl Accounts {
     ) -> Result<Option<NoTokenAccount>> {
         let mut made = [0; 2];
         for (made, count) in made.iter_mut().zip(counts(operator, account, now)) {
-            *made = count.fetch_optional(self.reader()).await?.unwrap_or(0);
+            *made = count.count(self.reader()).await?;
         }
         Ok(quotas.refuses_token_account(amount, made))
     }

@@ -234,7 +234,7 @@ impl Index {
         };
         self.write(move |tx| {
             async move {
-                let is_new = insert.execute(&mut *tx).await? == 1;
+                let is_new = insert.touches(&mut *tx).await?;
                 if is_new {
                     unplaced.execute(&mut *tx).await?;
                     walk.execute(tx).await?;
@@ -250,7 +250,7 @@ impl Index {
 
     /// For the indexer: takes or renews the lease on `network` until `expires_at`. `false` while another process holds it.
     pub async fn lease_index(&self, network: Network, now: Timestamp, expires_at: Timestamp) -> Result<bool> {
-        let taken = sql! {
+        sql! {
             "INSERT INTO marks {row}
              ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, at = excluded.at
                  WHERE marks.holder = excluded.holder OR {is_free} OR {alone}",
@@ -259,9 +259,8 @@ impl Index {
             // A SQLite file serves one relayer, so every earlier holder is gone.
             alone = matches!(self.pools, Pools::Sqlite { .. })
         }
-        .execute(self.writer())
-        .await?;
-        Ok(taken == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// For the indexer: gives the lease on `network` back, so that another process may resume at once.
@@ -322,5 +321,5 @@ async fn move_walk(
             seen_top = OrEmpty(top_of(before).map(|mark| mark.signature)), seen_before = OrEmpty(before_of(before))
         },
     };
-    if write.execute(tx).await? == 1 { Ok(()) } else { Err(StoreError::Superseded) }
+    if write.touches(tx).await? { Ok(()) } else { Err(StoreError::Superseded) }
 }

@@ -1,6 +1,6 @@
 use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
-use super::operators::{count_in, lock_operator};
+use super::operators::lock_operator;
 use super::query::{columns, sql};
 use super::row::{Listed, row};
 use super::stored::{Below, OrEmpty};
@@ -53,7 +53,7 @@ impl Webhooks {
         self.write(move |tx| {
             async move {
                 lock_operator(tx, operator).await?;
-                if count_in(tx, count).await? >= i64::from(webhooks_max) {
+                if count.count(&mut *tx).await? >= u64::from(webhooks_max) {
                     return Err(StoreError::Full);
                 }
                 insert.execute(&mut *tx).await?;
@@ -158,7 +158,7 @@ impl Webhooks {
         let (id, status, changed) = ((seen.operator_id, seen.id), changed.status, changed.clone());
         self.write(move |tx| {
             async move {
-                if change.execute(&mut *tx).await? == 0 {
+                if !change.touches(&mut *tx).await? {
                     return Err(StoreError::Superseded);
                 }
                 watch_if_named(tx, changed.operator_id, &changed.subscription, changed.updated_at).await?;
@@ -183,15 +183,14 @@ impl Webhooks {
         previous_until: Timestamp,
         now: Timestamp,
     ) -> Result<bool> {
-        let touched = sql! {
+        sql! {
             "UPDATE webhooks SET previous_secret = secret, previous_until = {previous_until}, secret = {secret},
                  updated_at = {now}
              WHERE operator_id = {operator} AND webhook_id = {id} AND secret = {seen}",
             previous_until, secret, now, operator, id, seen
         }
-        .execute(self.writer())
-        .await?;
-        Ok(touched == 1)
+        .touches(self.writer())
+        .await
     }
 
     /// Deletes a webhook. [`Upkeep::clean_up`](super::Upkeep::clean_up) deletes its deliveries, since there may be a million. `false` when the
@@ -207,7 +206,7 @@ impl Webhooks {
         };
         self.write(move |tx| {
             async move {
-                if delete.execute(&mut *tx).await? == 0 {
+                if !delete.touches(&mut *tx).await? {
                     return Ok(false);
                 }
                 note.execute(tx).await?;
