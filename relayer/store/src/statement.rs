@@ -10,7 +10,9 @@ pub(super) enum Value {
 
 /// A value for a column. What is absent is NULL.
 pub(super) trait Bound {
-    const NULL: Value;
+    /// Of a text, unless the type says otherwise.
+    const NULL: Value = Value::Text(None);
+
     fn value(&self) -> Value;
 }
 

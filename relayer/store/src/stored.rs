@@ -24,8 +24,6 @@ use purser_model::{
 macro_rules! written {
     (text: $($written:ty, $it:ident => $text:expr;)*) => {$(
         impl Bound for $written {
-            const NULL: Value = Value::Text(None);
-
             fn value(&self) -> Value {
                 let $it = self;
                 Value::Text(Some($text))
@@ -78,6 +76,7 @@ written! {
     String, text => text.clone();
     AccountName, name => name.as_str().to_owned();
     AllowedCidrs, cidrs => serde_json::Value::from(cidrs.texts()).to_string();
+    Base64, bytes => STANDARD.encode(&bytes.0);
     Fingerprint, fingerprint => fingerprint.to_hex();
     HashedKey, hash => hash.to_hex();
     IdempotencyKey, key => key.as_str().to_owned();
@@ -92,6 +91,8 @@ written! {
     RequestFingerprint, fingerprint => fingerprint.to_hex();
     SealedSecret, secret => secret.as_str().to_owned();
     Seed, seed => seed.to_hex();
+    // Texts, numbers and flags always serialise.
+    SpendingPolicy, policy => serde_json::to_string(&PolicyFields(policy.clone())).unwrap_or_default();
     WebhookUrl, url => url.as_str().to_owned();
     [u8; 32], hash => hex::encode(hash);
 }
@@ -100,6 +101,7 @@ read! {
     String:
     AccountName, text => Some(Self::from_stored(text));
     AllowedCidrs, json => serde_json::from_str::<Vec<String>>(&json).ok().and_then(|texts| Self::from_stored(&texts));
+    Base64, text => STANDARD.decode(text).ok().map(Self);
     Box<RawValue>, json => RawValue::from_string(json).ok();
     IdempotencyKey, text => Self::parse(text).ok();
     KeyHint, text => Some(Self::from_stored(text));
@@ -110,6 +112,7 @@ read! {
     Recipient, text => Self::parse(text).ok();
     SealedSecret, text => Some(Self::from_stored(text));
     Seed, text => Self::from_hex(&text);
+    SpendingPolicy, json => Some(serde_json::from_str::<PolicyFields>(&json).ok()?.0);
     WebhookUrl, text => Self::from_stored(&text);
     [u8; 32], text => {
         let mut bytes = [0; 32];
@@ -152,28 +155,6 @@ impl Bound for bool {
 /// Bytes, as base64.
 pub(super) struct Base64(pub Vec<u8>);
 
-impl Base64 {
-    pub fn bytes(self) -> Vec<u8> {
-        self.0
-    }
-}
-
-impl Stored for Base64 {
-    type As = String;
-
-    fn from_held(text: String) -> Option<Self> {
-        STANDARD.decode(text).ok().map(Self)
-    }
-}
-
-impl Bound for Base64 {
-    const NULL: Value = Value::Text(None);
-
-    fn value(&self) -> Value {
-        Value::Text(Some(STANDARD.encode(&self.0)))
-    }
-}
-
 /// A JSON list of texts.
 impl<T: Stored<As = String>> Stored for Vec<T> {
     type As = String;
@@ -185,16 +166,12 @@ impl<T: Stored<As = String>> Stored for Vec<T> {
 }
 
 impl<T: ToString> Bound for [T] {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         Value::Text(Some(serde_json::Value::from_iter(self.iter().map(T::to_string)).to_string()))
     }
 }
 
 impl<T: ToString> Bound for Vec<T> {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         self[..].value()
     }
@@ -208,8 +185,6 @@ impl Column for Limit {
 }
 
 impl Bound for Limit {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         match self {
             Self::Unlimited => Self::NULL,
@@ -226,28 +201,8 @@ impl Column for KeyHolder {
 }
 
 impl Bound for KeyHolder {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         self.account_id().value()
-    }
-}
-
-/// A JSON object, as the API shows it.
-impl Stored for SpendingPolicy {
-    type As = String;
-
-    fn from_held(held: String) -> Option<Self> {
-        Some(serde_json::from_str::<PolicyFields>(&held).ok()?.0)
-    }
-}
-
-impl Bound for SpendingPolicy {
-    const NULL: Value = Value::Text(None);
-
-    fn value(&self) -> Value {
-        // Texts, numbers and flags always serialise.
-        Value::Text(serde_json::to_string(&PolicyFields(self.clone())).ok())
     }
 }
 
@@ -255,8 +210,6 @@ impl Bound for SpendingPolicy {
 pub(super) struct Below<T>(pub Option<T>);
 
 impl<T: fmt::Display> Bound for Below<T> {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         Value::Text(Some(self.0.as_ref().map_or_else(|| "~".to_owned(), T::to_string)))
     }
@@ -266,8 +219,6 @@ impl<T: fmt::Display> Bound for Below<T> {
 pub(super) struct OrEmpty<T>(pub Option<T>);
 
 impl<T: fmt::Display> Bound for OrEmpty<T> {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         Value::Text(Some(self.0.as_ref().map_or_else(String::new, T::to_string)))
     }

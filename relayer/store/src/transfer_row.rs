@@ -39,7 +39,7 @@ row! { Transfer of transfers from row {
 }}
 
 row! { SignedTransfer {
-    bytes(signed_bytes) = Base64::bytes(signed_bytes), signature: tx_signature, last_valid_block_height,
+    bytes(signed_bytes) = match signed_bytes { Base64(bytes) => bytes }, signature: tx_signature, last_valid_block_height,
 }}
 
 fn read_state(row: &Row<'_>) -> Result<TransferState> {
@@ -188,8 +188,6 @@ struct CheckJson {
 }
 
 impl Bound for Checks {
-    const NULL: Value = Value::Text(None);
-
     fn value(&self) -> Value {
         let json = self.0.iter().map(|check| CheckJson {
             rule: check.rule.as_str().to_owned(),
