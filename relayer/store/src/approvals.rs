@@ -1,5 +1,6 @@
 //! Transfers about which a person was asked.
 
+use super::operators::lock_operator;
 use super::query::{Sql, sql};
 use super::row::Listed;
 use super::stored::{Below, OrEmpty};
@@ -61,12 +62,7 @@ impl Transfers {
 /// the commit.
 pub(super) async fn has_room_to_ask(tx: &mut Transaction<'_>, transfer: &Transfer) -> Result<()> {
     let request = &transfer.request;
-    sql! {
-        "UPDATE operators SET name = name WHERE operator_id = {operator_id}",
-        transfer.operator_id
-    }
-    .run(&mut *tx)
-    .await?;
+    lock_operator(tx, transfer.operator_id).await?;
     let pending: Option<(u64, u64)> = sql! {
         "SELECT COALESCE(SUM(CASE WHEN account_id = {from} THEN 1 ELSE 0 END), 0), COUNT(*) FROM transfers
          WHERE operator_id = {operator_id} AND state = 'claimed' AND message IS NOT NULL",

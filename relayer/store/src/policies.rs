@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::events::announce;
 use super::history::list_payments_under;
 use super::ledgers::AccountKey;
-use super::query::{columns, sql};
+use super::query::{Target, columns, sql};
 use super::stored::OrEmpty;
 use super::{Policies, Result, Transaction, ledgers};
 use futures::FutureExt;
@@ -22,19 +22,8 @@ const PAYMENTS_MAX: u32 = 500;
 
 impl Policies {
     /// For the indexer: this version of an account's policy, if it was read.
-    pub async fn find_policy(
-        &self,
-        (operator, account): AccountKey,
-        version: u64,
-    ) -> Result<Option<SpendingPolicy>> {
-        let found: Option<Option<SpendingPolicy>> = sql! {
-            "SELECT policy FROM policy_versions
-             WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
-            operator, account, version
-        }
-        .fetch_optional(self.reader())
-        .await?;
-        Ok(found.flatten())
+    pub async fn find_policy(&self, account: AccountKey, version: u64) -> Result<Option<SpendingPolicy>> {
+        find_version(self.reader(), account, version).await
     }
 
     /// For the indexer: up to `rows_max` ready accounts of every operator on `network` with no policy read so far, by
@@ -104,17 +93,25 @@ impl Policies {
 /// The daily limit of payments under this policy. `None`: the policy is not read yet.
 pub(super) async fn find_daily_limit(
     tx: &mut Transaction<'_>,
-    (operator, account): AccountKey,
+    account: AccountKey,
     version: u64,
 ) -> Result<Option<Limit>> {
-    let policy: Option<Option<SpendingPolicy>> = sql! {
+    Ok(find_version(tx, account, version).await?.map(|policy| policy.max_daily_spend))
+}
+
+async fn find_version(
+    on: impl Into<Target<'_>>,
+    (operator, account): AccountKey,
+    version: u64,
+) -> Result<Option<SpendingPolicy>> {
+    let found: Option<Option<SpendingPolicy>> = sql! {
         "SELECT policy FROM policy_versions
          WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
         operator, account, version
     }
-    .fetch_optional(tx)
+    .fetch_optional(on)
     .await?;
-    Ok(policy.flatten().map(|policy| policy.max_daily_spend))
+    Ok(found.flatten())
 }
 
 /// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.
