@@ -1,9 +1,8 @@
 //! Records attempts, each with the next state of its delivery and the health of its webhook.
 
-use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
-use super::delivery_row::DeliveryStateColumns;
+use super::deliveries::{DeliveryStateColumns, GIVEN_UP_AT_ONCE, give_up_some};
 use super::query::{columns, sql};
-use super::row::Listed;
+use super::row::{Listed, row, unreadable};
 use super::{Deliveries, Result, Transaction};
 use futures::FutureExt;
 use purser_model::{Attempt, AttemptOutcome, DeliveryState, EndpointHealth, EventId, OperatorId, WebhookId};
@@ -18,6 +17,15 @@ pub struct AttemptMade {
     /// The delivery's next state.
     pub next: DeliveryState,
 }
+
+row! { Attempt {
+    started_at, ended_at,
+    outcome(status_code, body, unanswered) = match (status_code, unanswered) {
+        (Some(status), None) => AttemptOutcome::Answered { status, body: Option::unwrap_or_default(body) },
+        (None, Some(reason)) => AttemptOutcome::Unanswered(reason),
+        (Some(_), Some(_)) | (None, None) => return Err(unreadable("status_code")),
+    },
+}}
 
 impl Deliveries {
     /// Records attempts, each with the next state of its delivery and its webhook's health; all in one transaction.

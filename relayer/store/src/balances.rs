@@ -1,9 +1,8 @@
 //! The balances last known to webhooks with a threshold, and the crossings that follow from them.
 
-use super::events::{insert_deliveries, insert_event};
+use super::events::{all_of, insert_deliveries, insert_event};
 use super::query::{columns, sql};
 use super::row::{Listed, row};
-use super::webhook_row::all_of;
 use super::{Events, Result, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use super::delivery_row::DeliveryStateColumns;
 use super::due::Due;
 use super::pools::Pools;
 use super::query::{Each, Sql, columns, sql};
-use super::row::{Listed, unreadable};
+use super::row::{Listed, row, unreadable};
 use super::stored::{Below, OrEmpty};
 use super::{Deliveries, Result, Transaction};
 use purser_model::{
@@ -22,6 +21,19 @@ pub struct LeasedDelivery {
     /// Failed attempts in this round.
     pub failures: u32,
 }
+
+// Without its attempts.
+row! { Delivery of deliveries from row {
+    webhook_id, event_id, event_type = row.get("event_type")?,
+    state(state, failures, next_attempt_at, ended_at) =
+        match (String::as_str(&state), next_attempt_at, ended_at) {
+            ("pending", Some(next_attempt_at), _) => DeliveryState::Pending { failures, next_attempt_at },
+            ("delivered", _, Some(delivered_at)) => DeliveryState::Delivered { delivered_at },
+            ("undelivered", _, Some(since)) => DeliveryState::Undelivered { since },
+            _ => return Err(unreadable("state")),
+        },
+    created_at, attempts = Vec::new(),
+}}
 
 impl Deliveries {
     /// For the dispatcher: enabled webhooks of every operator with a delivery that is due and not leased for `lease`.
@@ -228,6 +240,25 @@ impl Deliveries {
             }
         }
         Ok(deliveries)
+    }
+}
+
+/// A state as columns.
+pub(super) struct DeliveryStateColumns {
+    pub state: &'static str,
+    pub failures: u32,
+    pub next_attempt_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl From<&DeliveryState> for DeliveryStateColumns {
+    fn from(state: &DeliveryState) -> Self {
+        let (failures, next_attempt_at, ended_at) = match *state {
+            DeliveryState::Pending { failures, next_attempt_at } => (failures, Some(next_attempt_at), None),
+            DeliveryState::Delivered { delivered_at } => (0, None, Some(delivered_at)),
+            DeliveryState::Undelivered { since } => (0, None, Some(since)),
+        };
+        Self { state: state.as_str(), failures, next_attempt_at, ended_at }
     }
 }
 

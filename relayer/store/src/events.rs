@@ -6,13 +6,28 @@ use std::collections::BTreeSet;
 use tokio::sync::{Notify, watch};
 
 use super::query::{Each, Piece, Place, Query, Sql, joined, merged, sql, text};
-use super::row::Listed;
+use super::row::{Listed, row, unreadable};
 use super::stored::{Below, OrEmpty};
-use super::webhook_row::all_of;
 use super::{Database, Events, Result, Transaction};
 use purser_model::{
     AccountId, DeliveryState, Event, EventId, EventType, OperatorId, Subject, Timestamp, Webhook, WebhookId,
 };
+
+row! { Event of events {
+    id: event_id, operator_id, event_type,
+    subject(account_id, transfer_id, threshold_usdc, webhook_id) =
+        match (account_id, transfer_id, threshold_usdc, webhook_id) {
+            (Some(account_id), Some(transfer_id), None, None) => {
+                Subject::Transfer { account_id, transfer_id }
+            }
+            (Some(account_id), None, Some(threshold), None) => Subject::Balance { account_id, threshold },
+            (Some(account_id), None, None, None) => Subject::Account { account_id },
+            (None, None, None, None) => Subject::Operator,
+            (_, None, None, Some(webhook_id)) => Subject::Webhook(webhook_id),
+            _ => return Err(unreadable("transfer_id")),
+        },
+    data, created_at, fact = None,
+}}
 
 /// The webhooks that just got deliveries, so that this process's dispatcher need not search.
 #[derive(Debug, Default)]
@@ -145,6 +160,11 @@ impl Database {
         .fetch_all(self.lister())
         .await
     }
+}
+
+/// Every webhook of the operator.
+pub(super) fn all_of(operator: OperatorId) -> Query {
+    sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = Webhook::COLUMNS, operator}
 }
 
 /// Inserts missing events in the transaction of the fact that they announce, with a delivery for each webhook that they

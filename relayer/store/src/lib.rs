@@ -17,7 +17,6 @@
 //! Every finder takes the owner first; functions for workers serve all operators, and say so.
 //! Tests in `tests/cases` run on both databases. Start at `accounts.rs`, then `claims.rs`.
 
-mod account_changes;
 mod accounts;
 mod actions;
 mod approvals;
@@ -30,11 +29,9 @@ mod clock;
 mod co_signatures;
 mod connections;
 mod deliveries;
-mod delivery_row;
 mod denials;
 mod due;
 mod error;
-mod event_row;
 mod events;
 mod finality;
 mod grants_opened;
@@ -50,7 +47,6 @@ mod operators;
 mod parties;
 mod passkeys;
 mod payment_ledger;
-mod payments;
 mod pending_fetches;
 mod pending_policies;
 mod places;
@@ -82,7 +78,6 @@ mod transfer_row;
 mod transfer_sums;
 mod transfers;
 mod walks;
-mod webhook_row;
 mod webhooks;
 mod writer;
 

@@ -45,18 +45,13 @@ impl Events {
         }
         self.write(move |tx| async move { watch(tx, operator, now).await }.boxed()).await
     }
-}
 
-impl Events {
     /// For the indexer: announces limits that payments reached; a repeat changes nothing.
     pub async fn announce_limits(&self, events: Vec<Event>, now: Timestamp) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        let write = self.write(move |tx| {
-            let events = events.clone();
-            async move { announce(tx, &events, now).await }.boxed()
-        });
+        let write = self.write(move |tx| async move { announce(tx, &events, now).await }.boxed());
         self.outbox.hint(write.await?);
         Ok(())
     }

@@ -2,17 +2,24 @@ use futures::FutureExt;
 
 use super::approvals::has_room_to_ask;
 use super::claims::release;
-use super::history::announce_step;
+use super::history::{announce_step, tag_text};
 use super::query::sql;
-use super::row::Listed;
+use super::row::{Listed, row};
 use super::stored::Base64;
 use super::transfer_row::{TransferStateColumns, stored};
 use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::GivesBack;
-use purser_model::{Account, OperatorId, Timestamp, Transfer, TransferId, TransferState};
+use purser_model::{
+    Account, AccountId, OperatorId, PaymentMade, Timestamp, Transfer, TransferId, TransferState,
+};
 
 /// How many of an account's last transfers are searched for signed ones; the others were refused.
 const LATEST_ROWS: i64 = 20;
+
+row! { PaymentMade of history {
+    transfer_id, account_id, signature: tx_signature, slot, made_at: created_at, amount: amount_usdc,
+    recipient: counterparty, memo(memo) = Option::unwrap_or_default(memo),
+}}
 
 impl Transfers {
     /// The operator's transfer with this id, in any state.
@@ -80,6 +87,28 @@ impl Transfers {
             "SELECT resource FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND resource IS NOT NULL",
             operator, transfer
+        }
+        .fetch_optional(self.reader())
+        .await
+    }
+
+    /// The account's newest payment with `tag` whose bytes name a second after `asked_after`; by its date, if none is known.
+    pub async fn find_payment(
+        &self,
+        account: AccountId,
+        tag: u64,
+        asked_after: i64,
+    ) -> Result<Option<PaymentMade>> {
+        sql! {
+            "SELECT {columns}
+             FROM accounts JOIN history ON history.operator_id = accounts.operator_id
+                 AND history.account_id = accounts.account_id
+             WHERE accounts.account_id = {account} AND history.tag = {tag}
+                 AND (history.asked_at > {asked_after}
+                     OR (history.asked_at IS NULL AND history.created_at > {dated_after}))
+             ORDER BY history.slot DESC LIMIT 1",
+            columns = PaymentMade::COLUMNS, account, tag = tag_text(tag), asked_after,
+            dated_after = Timestamp::from_unix_seconds(asked_after)
         }
         .fetch_optional(self.reader())
         .await

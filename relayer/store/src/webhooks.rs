@@ -2,13 +2,31 @@ use super::deliveries::{GIVEN_UP_AT_ONCE, give_up_some};
 use super::limits::watch_if_named;
 use super::operators::lock_operator;
 use super::query::{columns, sql};
-use super::row::{Listed, row};
+use super::row::{Listed, row, unreadable};
 use super::stored::{Below, OrEmpty};
 use super::{Result, StoreError, Webhooks};
 use futures::FutureExt;
 use purser_model::{
-    DisabledReason, Network, OperatorId, SealedSecret, Timestamp, Webhook, WebhookId, WebhookStatus,
+    DisabledReason, EndpointHealth, Network, OperatorId, SealedSecret, Subscription, Timestamp, Webhook,
+    WebhookId, WebhookStatus,
 };
+
+row! { EndpointHealth { failures, failing_since } }
+
+row! { Webhook from row {
+    id: webhook_id, operator_id, url,
+    subscription(events, account_ids, threshold_usdc) =
+        Subscription::new(events, account_ids, threshold_usdc).map_err(|_| unreadable("events"))?,
+    status(status, disabled_reason, disabled_at) =
+        match (String::as_str(&status), disabled_reason, disabled_at) {
+            ("enabled", _, _) => WebhookStatus::Enabled,
+            ("disabled", Some(reason), Some(since)) => WebhookStatus::Disabled { reason, since },
+            _ => return Err(unreadable("status")),
+        },
+    previous_secret_until(previous_until) = previous_until,
+    health[failures, failing_since] = row.record()?,
+    created_at, updated_at,
+}}
 
 fn disabled(status: &WebhookStatus) -> (Option<DisabledReason>, Option<Timestamp>) {
     match status {
@@ -137,9 +155,7 @@ impl Webhooks {
         .fetch_all(self.lister())
         .await
     }
-}
 
-impl Webhooks {
     /// Replaces `seen` by `changed`, including its health. When it becomes disabled, its pending deliveries become
     /// undelivered; a large number of them a little later. `Superseded` when the stored webhook no longer equals `seen`.
     pub async fn mark_webhook_changed(&self, seen: &Webhook, changed: &Webhook) -> Result<()> {
