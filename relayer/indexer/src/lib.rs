@@ -238,7 +238,7 @@ impl Indexer {
     /// payment that the transfer waits for.
     async fn find_left_out(&self) -> Result<(), IndexError> {
         let mut interrupted = Ok(());
-        for ledger in self.parts.index.list_unexplained_and_paying(self.network, AUDITED_AT_ONCE).await? {
+        for ledger in self.parts.index.list_unexplained(self.network, true, AUDITED_AT_ONCE).await? {
             let whose = WalkOwner::Account(ledger.account_id);
             interrupted = interrupted.and(self.walk_again(ledger.token_account, whose, DAY_SLOTS).await);
         }
@@ -253,7 +253,7 @@ impl Indexer {
                 self.walk_again(operator.address, WalkOwner::Operator(operator.id), AUDIT_SLOTS).await;
             interrupted = interrupted.and(walked);
         }
-        let unexplained = self.parts.index.list_unexplained(self.network, AUDITED_AT_ONCE).await?;
+        let unexplained = self.parts.index.list_unexplained(self.network, false, AUDITED_AT_ONCE).await?;
         for ledger in unexplained {
             let walked = self.walk_all(ledger.token_account, WalkOwner::Account(ledger.account_id)).await;
             interrupted = interrupted.and(walked.map(|_| ()));

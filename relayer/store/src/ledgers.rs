@@ -202,35 +202,29 @@ impl Index {
         .await
     }
 
-    /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with an unexplained difference.
-    pub async fn list_unexplained(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>> {
+    /// For the indexer: the ledgers of up to `rows_max` accounts of every operator on `network` with an unexplained difference;
+    /// `are_paying`: only of those with a transfer under way.
+    pub async fn list_unexplained(
+        &self,
+        network: Network,
+        are_paying: bool,
+        rows_max: u32,
+    ) -> Result<Vec<Ledger>> {
+        let and_paying = if are_paying {
+            "AND EXISTS (SELECT 1 FROM transfers WHERE transfers.operator_id = accounts.operator_id
+                     AND transfers.account_id = accounts.account_id AND transfers.state IN ('claimed', 'signed', 'sent'))"
+        } else {
+            ""
+        };
         sql! {
             "SELECT {columns}
              FROM ledgers
                  JOIN accounts
                      ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
                  JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = {network} AND ledgers.unexplained_micros <> 0
+             WHERE operators.network = {network} AND ledgers.unexplained_micros <> 0 {and_paying}
              ORDER BY accounts.account_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, network, rows_max
-        }
-        .fetch_all(self.lister())
-        .await
-    }
-
-    /// For the indexer: those of them that have a transfer under way.
-    pub async fn list_unexplained_and_paying(&self, network: Network, rows_max: u32) -> Result<Vec<Ledger>> {
-        sql! {
-            "SELECT {columns}
-             FROM ledgers
-                 JOIN accounts
-                     ON accounts.operator_id = ledgers.operator_id AND accounts.account_id = ledgers.account_id
-                 JOIN operators ON operators.operator_id = accounts.operator_id
-             WHERE operators.network = {network} AND ledgers.unexplained_micros <> 0
-                 AND EXISTS (SELECT 1 FROM transfers WHERE transfers.operator_id = accounts.operator_id
-                     AND transfers.account_id = accounts.account_id AND transfers.state IN ('claimed', 'signed', 'sent'))
-             ORDER BY accounts.account_id DESC LIMIT {rows_max}",
-            columns = COLUMNS, network, rows_max
+            columns = COLUMNS, network, and_paying = Sql(and_paying), rows_max
         }
         .fetch_all(self.lister())
         .await

@@ -344,7 +344,7 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
     assert_eq!(fixture.store.index.find_ledgers(Network::Test, &wanted).await.expect("found"), [*ledger]);
     assert!(fixture.store.index.find_ledgers(Network::Live, &wanted).await.expect("found").is_empty());
     assert_eq!(ledger.difference(UsdcAmount::from_micros(25_000_003)), 0);
-    let unexplained = fixture.store.index.list_unexplained(Network::Test, 10).await.expect("listed");
+    let unexplained = fixture.store.index.list_unexplained(Network::Test, false, 10).await.expect("listed");
     assert_eq!(unexplained.iter().map(|ledger| ledger.account_id).collect::<Vec<_>>(), [second.id]);
 }
 
