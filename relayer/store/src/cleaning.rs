@@ -14,6 +14,14 @@ use purser_model::{ActionId, EntryId, EventId, OperatorId, Timestamp, TooOld, Tr
 /// deliveries of the operator.
 const OF_OPERATOR: Sql<&str> = Sql("(deliveries.operator_id || '')");
 
+/// Tables whose rows are kept as long as requests, each with its key and a condition for old rows. An approval lasts no longer than
+/// an idempotency key, and an operator's numbers are for a day.
+const KEPT_LIKE_REQUESTS: [(&str, &str, &str); 3] = [
+    ("requests", "operator_id, idempotency_key", ""),
+    ("co_signatures", "operator_id, transfer_id, number", "look_at IS NULL AND"),
+    ("token_account_creations", "operator_id, created_at, wallet, idempotency_key", ""),
+];
+
 /// The last transfer that was examined for deletion, and which of the three ends it had.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LookedAt {
@@ -39,14 +47,10 @@ impl Upkeep {
         if touched == 0 {
             touched = self.delete_old_transfers(old, rows).await?;
         }
-        if let (0, Some(before)) = (touched, old.requests_before) {
-            touched = self.delete_old_requests(before, rows).await?;
-        }
-        if let (0, Some(before)) = (touched, old.requests_before) {
-            touched = self.delete_old_co_signatures(before, rows).await?;
-        }
-        if let (0, Some(before)) = (touched, old.requests_before) {
-            touched = self.delete_old_token_accounts(before, rows).await?;
+        for table in KEPT_LIKE_REQUESTS {
+            if let (0, Some(before)) = (touched, old.requests_before) {
+                touched = self.delete_oldest(table, before, rows).await?;
+            }
         }
         if let (0, Some(before)) = (touched, old.actions_before) {
             touched = self.delete_old_actions("TRUE", before, rows).await?;
@@ -121,36 +125,17 @@ impl Upkeep {
         self.write(move |tx| give_up_some(tx, (operator, webhook), since, rows).boxed()).await
     }
 
-    async fn delete_old_requests(&self, before: Timestamp, rows: i64) -> Result<u64> {
+    /// Deletes the oldest rows of a table of [`KEPT_LIKE_REQUESTS`].
+    async fn delete_oldest(
+        &self,
+        (table, key, and): (&'static str, &'static str, &'static str),
+        before: Timestamp,
+        rows: i64,
+    ) -> Result<u64> {
         sql! {
-            "DELETE FROM requests WHERE (operator_id, idempotency_key) IN (
-                 SELECT operator_id, idempotency_key FROM requests
-                 WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
-            before, rows
-        }
-        .execute(self.writer())
-        .await
-    }
-
-    /// An approval lasts no longer than an idempotency key, and an operator's number is for a day.
-    async fn delete_old_co_signatures(&self, before: Timestamp, rows: i64) -> Result<u64> {
-        sql! {
-            "DELETE FROM co_signatures WHERE (operator_id, transfer_id, number) IN (
-                 SELECT operator_id, transfer_id, number FROM co_signatures
-                 WHERE look_at IS NULL AND created_at <= {before} ORDER BY created_at LIMIT {rows})",
-            before, rows
-        }
-        .execute(self.writer())
-        .await
-    }
-
-    /// An operator's number is for a day, by which requests are kept, too.
-    async fn delete_old_token_accounts(&self, before: Timestamp, rows: i64) -> Result<u64> {
-        sql! {
-            "DELETE FROM token_account_creations WHERE (operator_id, created_at, wallet, idempotency_key) IN (
-                 SELECT operator_id, created_at, wallet, idempotency_key FROM token_account_creations
-                 WHERE created_at <= {before} ORDER BY created_at LIMIT {rows})",
-            before, rows
+            "DELETE FROM {table} WHERE ({key}) IN (
+                 SELECT {key} FROM {table} WHERE {and} created_at <= {before} ORDER BY created_at LIMIT {rows})",
+            table = Sql(table), key = Sql(key), and = Sql(and), before, rows
         }
         .execute(self.writer())
         .await
