@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::due::Due;
 use super::events::announce;
-use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql};
+use super::query::{Each, Piece, Place, Query, Sql, columns, merged, sql, text};
 use super::row::{Listed, row};
 use super::stored::Below;
 use super::{Actions, Result, Transaction};
@@ -113,7 +113,7 @@ impl Actions {
         };
         let of = (action.operator_id, action.id);
         let closed = is_done.then(|| close(of.1));
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 ended.run(&mut *tx).await?;
                 if let Some(closed) = closed {
@@ -122,9 +122,8 @@ impl Actions {
                 announce_end(tx, of, now).await
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
-        Ok(())
+        })
+        .await
     }
 
     /// Deletes an action that changed nothing.
@@ -186,9 +185,9 @@ impl Actions {
     /// The transactions of an open action, in the order in which they were sent.
     pub async fn list_action_transactions(&self, action: ActionId) -> Result<Vec<SentTransaction>> {
         sql! {
-            "SELECT tx_signature, last_valid_block_height, is_step, sent_at FROM action_transactions
+            "SELECT {columns} FROM action_transactions
              WHERE action_id = {action} AND stop IS NULL ORDER BY sent_at, tx_signature",
-            action
+            columns = SentTransaction::COLUMNS, action
         }
         .fetch_all(self.lister())
         .await
@@ -266,36 +265,30 @@ impl Actions {
     ) -> Result<Vec<ListedAction>> {
         let pages = Piece(|values: &mut Vec<_>| {
             let (Sql(columns), Sql(beside), Sql(tables)) = (Action::COLUMNS, BESIDE, TABLES);
-            let mut of = format!(
-                "actions.operator_id = {} AND action_id < {}",
-                operator.place(values),
-                Below(after).place(values)
-            );
+            let below = Below(after);
+            let mut of =
+                text! { values, "actions.operator_id = {operator} AND action_id < {below}", operator, below };
             if let Some(id) = filter.id {
-                of.push_str(&format!(" AND action_id = {}", id.place(values)));
+                of.push_str(&text! { values, " AND action_id = {id}", id });
             }
             if let Some(key_id) = filter.key_id {
-                of.push_str(&format!(" AND actions.key_id = {}", key_id.place(values)));
+                of.push_str(&text! { values, " AND actions.key_id = {key_id}", key_id });
             }
             if let Some(name) = &filter.name {
-                of.push_str(&format!(" AND actions.name = {}", name.place(values)));
+                of.push_str(&text! { values, " AND actions.name = {name}", name });
             }
             // Ids begin with the time of their actions, so that they bound a span in any index.
             if let Some(since) = filter.since {
-                let first = ActionId::new(since, 0);
-                of.push_str(&format!(
-                    " AND action_id >= {} AND actions.created_at > {}",
-                    first.place(values),
-                    since.place(values)
-                ));
+                of.push_str(&text! {
+                    values, " AND action_id >= {first} AND actions.created_at > {since}",
+                    first = ActionId::new(since, 0), since
+                });
             }
             if let Some(until) = filter.until {
-                let last = ActionId::new(until, u128::MAX);
-                of.push_str(&format!(
-                    " AND action_id <= {} AND actions.created_at <= {}",
-                    last.place(values),
-                    until.place(values)
-                ));
+                of.push_str(&text! {
+                    values, " AND action_id <= {last} AND actions.created_at <= {until}",
+                    last = ActionId::new(until, u128::MAX), until
+                });
             }
             let ending = format!("ORDER BY action_id DESC LIMIT {}", rows_max.place(values));
             let page =

@@ -48,7 +48,7 @@ impl Events {
             return Ok(());
         }
         let account = account.clone();
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 let mut watching = Vec::new();
                 for webhook in webhooks {
@@ -66,9 +66,8 @@ impl Events {
                 Ok(notified)
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
-        Ok(())
+        })
+        .await
     }
 }
 

@@ -178,7 +178,7 @@ async fn latest_like(
     .await?;
     // An account, a wallet and their token accounts are one payee each. `|| ''` keeps SQLite from reading all transfers of the account.
     let asked_after = new.transfer.asked_after();
-    let latest: Option<Option<TransferId>> = sql! {
+    sql! {
         "SELECT MAX(transfer_id) FROM (
              SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key FROM (
                  SELECT transfer_id, recipient, amount_usdc, memo, idempotency_key, updated_at FROM transfers
@@ -203,9 +203,8 @@ async fn latest_like(
         tag = tag_text(id.tag()), asked_after, dated_after = Timestamp::from_unix_seconds(asked_after),
         memo = request.memo.as_ref().map_or("", |memo| memo.as_str())
     }
-    .fetch_optional(tx)
-    .await?;
-    Ok(latest.flatten())
+    .fetch_value(tx)
+    .await
 }
 
 fn used(operator: OperatorId, network: Network, key: &IdempotencyKey) -> super::query::Query {

@@ -85,13 +85,12 @@ impl Deliveries {
 
     /// For the dispatcher: when the next delivery of any operator becomes due, if one is scheduled.
     pub async fn find_next_due(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        let next: Option<Option<Timestamp>> = sql! {
+        sql! {
             "SELECT MIN(next_attempt_at) FROM deliveries WHERE state = 'pending' AND next_attempt_at > {now}",
             now
         }
-        .fetch_optional(self.lister())
-        .await?;
-        Ok(next.flatten())
+        .fetch_value(self.lister())
+        .await
     }
 
     /// For the dispatcher: makes up to `rows_max` deliveries of any operator due now that a clock which was ahead set

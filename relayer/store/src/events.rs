@@ -1,5 +1,6 @@
 //! Events: written in the transaction of the fact they announce, with a delivery for every webhook concerned.
 
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 
@@ -139,6 +140,16 @@ impl Events {
 }
 
 impl Database {
+    /// Runs `work` in a transaction, and hints at the webhooks that it returns.
+    pub(super) async fn write_and_hint<F>(&self, work: F) -> Result<()>
+    where
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<Vec<WebhookId>>>,
+        F: Clone + Send + 'static,
+    {
+        self.outbox.hint(self.write(work).await?);
+        Ok(())
+    }
+
     /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
     pub async fn list_events_between(
         &self,

@@ -51,9 +51,7 @@ impl Events {
         if events.is_empty() {
             return Ok(());
         }
-        let write = self.write(move |tx| async move { announce(tx, &events, now).await }.boxed());
-        self.outbox.hint(write.await?);
-        Ok(())
+        self.write_and_hint(move |tx| async move { announce(tx, &events, now).await }.boxed()).await
     }
 }
 

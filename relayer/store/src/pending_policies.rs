@@ -97,7 +97,7 @@ impl Policies {
              WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash} AND NOT is_announced",
             pending.operator_id, pending.account_id, pending.hash
         };
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 others.execute(&mut *tx).await?;
                 due.execute(&mut *tx).await?;
@@ -107,9 +107,8 @@ impl Policies {
                 announce(tx, &[event], now).await
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
-        Ok(())
+        })
+        .await
     }
 
     /// Records that the proposal is in force: the account counts its entries, and the first writer announces it by `event`.
@@ -122,7 +121,7 @@ impl Policies {
     ) -> Result<()> {
         let delete = delete(pending);
         let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 if !delete.touches(&mut *tx).await? {
                     return Ok(Vec::new());
@@ -131,9 +130,8 @@ impl Policies {
                 announce(tx, &[event], now).await
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
-        Ok(())
+        })
+        .await
     }
 
     /// Deletes a proposal that is no longer pending, or never was.

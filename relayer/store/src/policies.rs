@@ -54,7 +54,7 @@ impl Policies {
     /// their policy. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<()> {
         let set = set.clone();
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 // Locked as for a payment: of the two writers, the second sees what the first wrote.
                 let of = (set.operator_id, set.account_id);
@@ -75,18 +75,15 @@ impl Policies {
                 announce(tx, &events, now).await
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
-        Ok(())
+        })
+        .await
     }
 
     /// For the indexer: announces a halt of these accounts of one operator; a repeat changes nothing.
     pub async fn announce_halt(&self, halt: &HaltSet, accounts: &[AccountId], now: Timestamp) -> Result<()> {
         let events: Vec<Event> =
             accounts.iter().map(|account| Event::account_halted(halt, *account, now)).collect();
-        let write = self.write(move |tx| async move { announce(tx, &events, now).await }.boxed());
-        self.outbox.hint(write.await?);
-        Ok(())
+        self.write_and_hint(move |tx| async move { announce(tx, &events, now).await }.boxed()).await
     }
 }
 
@@ -104,14 +101,13 @@ async fn find_version(
     (operator, account): AccountKey,
     version: u64,
 ) -> Result<Option<SpendingPolicy>> {
-    let found: Option<Option<SpendingPolicy>> = sql! {
+    sql! {
         "SELECT policy FROM policy_versions
          WHERE operator_id = {operator} AND account_id = {account} AND version = {version}",
         operator, account, version
     }
-    .fetch_optional(on)
-    .await?;
-    Ok(found.flatten())
+    .fetch_value(on)
+    .await
 }
 
 /// Stores a version. False if it was read before: again, by the same transaction. After a fork, another one may set it.

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 use super::Result;
 use super::connections::Connections;
 use super::postgres::{self, PostgresPrimary};
-use super::row::Record;
+use super::row::{Record, Stored};
 use super::sqlite::{self, SqliteReading};
 use super::statement::{Answer, Bound, Value, Wanted};
 use super::transaction::Transaction;
@@ -216,9 +216,17 @@ impl Query {
         Ok(self.answer(on.into(), Wanted::First).await?.rows.pop())
     }
 
+    /// The one value. `None`: there is no row, or it is NULL.
+    pub async fn fetch_value<S: Stored + Send + 'static>(
+        self,
+        on: impl Into<Target<'_>>,
+    ) -> Result<Option<S>> {
+        Ok(self.fetch_optional::<Option<S>>(on).await?.flatten())
+    }
+
     /// The number that a `SELECT COUNT` gives.
     pub async fn count(self, on: impl Into<Target<'_>>) -> Result<u64> {
-        Ok(self.fetch_optional(on).await?.unwrap_or(0))
+        Ok(self.fetch_value(on).await?.unwrap_or(0))
     }
 
     /// The one place where the two drivers are told apart.

@@ -14,7 +14,7 @@ pub(super) async fn last_allowed(
     RefusalLimits { per_account, per_operator }: RefusalLimits,
 ) -> Result<Option<TransferId>> {
     // The operator's many are counted only while the account has few.
-    let found: Option<Option<TransferId>> = sql! {
+    sql! {
         "SELECT COALESCE(
              (SELECT transfer_id FROM transfers
               WHERE operator_id = {operator} AND account_id = {account} AND state IN ('rejected', 'failed')
@@ -27,7 +27,6 @@ pub(super) async fn last_allowed(
         operator, account, first = TransferId::with_tag(since, 0, 0),
         per_account = i64::from(per_account) - 1, per_operator = i64::from(per_operator) - 1
     }
-    .fetch_optional(target)
-    .await?;
-    Ok(found.flatten())
+    .fetch_value(target)
+    .await
 }

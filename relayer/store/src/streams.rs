@@ -33,11 +33,9 @@ impl Events {
     }
 
     async fn find_last_place(&self, operator: OperatorId) -> Result<Option<u64>> {
-        let place: Option<Option<u64>> =
-            sql! {"SELECT last_place FROM operators WHERE operator_id = {operator}", operator}
-                .fetch_optional(self.reader())
-                .await?;
-        Ok(place.flatten())
+        sql! {"SELECT last_place FROM operators WHERE operator_id = {operator}", operator}
+            .fetch_value(self.reader())
+            .await
     }
 
     /// Gives places to up to `rows_max` waiting events of the operator, oldest first. `true`: there may be more.

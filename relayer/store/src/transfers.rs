@@ -47,13 +47,13 @@ impl Transfers {
 
     /// The bytes that were signed for a transfer, as long as its row has them.
     pub async fn find_signed_bytes(&self, operator: OperatorId, id: TransferId) -> Result<Option<Vec<u8>>> {
-        let found: Option<Option<Base64>> = sql! {
+        let found: Option<Base64> = sql! {
             "SELECT signed_bytes FROM transfers WHERE operator_id = {operator} AND transfer_id = {id}",
             operator, id
         }
-        .fetch_optional(self.reader())
+        .fetch_value(self.reader())
         .await?;
-        Ok(found.flatten().map(|bytes| bytes.0))
+        Ok(found.map(|bytes| bytes.0))
     }
 
     /// Stores what was given for a transfer by whom its bytes were handed to.
@@ -135,7 +135,7 @@ impl Transfers {
         let entries = self.entries_of(transfer, &next).await?;
         let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());
-        let write = self.write(move |tx| {
+        self.write_and_hint(move |tx| {
             async move {
                 if matches!(next.state, TransferState::PendingApproval(_)) {
                     has_room_to_ask(tx, &transfer).await?;
@@ -147,8 +147,8 @@ impl Transfers {
                 announce_step(tx, &transfer, &next.state, &entries, now).await
             }
             .boxed()
-        });
-        self.outbox.hint(write.await?);
+        })
+        .await?;
         Ok(moved)
     }
 }
