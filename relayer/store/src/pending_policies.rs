@@ -2,14 +2,14 @@
 
 use super::accounts::set_policy;
 use super::events::announce;
-use super::policy_versions::read_asking;
 use super::query::{Query, columns, sql};
 use super::quotas::{fits, hold};
 use super::row::{Listed, row};
 use super::{Policies, Result};
 use futures::FutureExt;
 use purser_model::{
-    AccountId, AccountStatus, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp, WaitingPolicy,
+    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp,
+    WaitingPolicy,
 };
 
 row! { PendingPolicy of pending_policies {
@@ -17,7 +17,10 @@ row! { PendingPolicy of pending_policies {
     created_at, sealed_by,
 }}
 
-row! { WaitingPolicy from row { pending = row.record()?, asking = read_asking(row)? } }
+row! { WaitingPolicy from row {
+    pending = row.record()?,
+    asking(key_id, reason) = Option::map(key_id, |key_id| Asking { key_id, reason }),
+}}
 
 /// Schedules the next look at a proposal for `due_at`.
 fn put_off(pending: &PendingPolicy, due_at: i64) -> Query {

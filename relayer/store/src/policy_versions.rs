@@ -1,22 +1,16 @@
 //! The versions of a policy that transactions set, and who asked for each here.
 
 use super::query::{columns, sql};
-use super::row::{Row, row};
+use super::row::row;
 use super::{Policies, Result};
 use purser_model::wire::schema::{PolicyVersionNumber, Signature};
 use purser_model::wire::{PolicyFields, PolicyVersion};
-use purser_model::{AccountId, ActionId, Asking, OperatorId, SpendingPolicy, Timestamp};
+use purser_model::{AccountId, ActionId, Asking, OperatorId, Timestamp};
 
-row! { PolicyVersion from row {
-    version = PolicyVersionNumber(row.get("version")?), set_at, signer, tx_signature = Signature(row.get("tx_signature")?),
-    key_id, reason, action_id, policy = row.get::<Option<SpendingPolicy>>("policy")?.map(PolicyFields),
+row! { PolicyVersion {
+    version(version) = PolicyVersionNumber(version), set_at, signer, key_id, reason, action_id,
+    tx_signature(tx_signature) = Signature(tx_signature), policy(policy) = Option::map(policy, PolicyFields),
 }}
-
-/// Who asked for a policy, if a key of this service did.
-pub(super) fn read_asking(row: &Row<'_>) -> Result<Option<Asking>> {
-    let (key_id, reason): (Option<_>, _) = (row.get("key_id")?, row.get("reason")?);
-    Ok(key_id.map(|key_id| Asking { key_id, reason }))
-}
 
 impl Policies {
     /// For the indexer: the version that this transaction set at `at`, where its log does not say: the one after the latest

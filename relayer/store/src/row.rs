@@ -129,13 +129,13 @@ pub(super) trait Listed: Record {
 }
 
 /// The one declaration of a record and its columns: how it is read, selected and inserted.
-/// - `field`, `field: column`: a column. `field as other` selects it under another name.
-/// - `field(first, second: column) = value`: made of several columns, which the value has under these names.
-/// - `field[first, second] = value`: of several columns, too, which the value reads from the named row by itself.
-/// - `field = value`: of what the named row has. No column is listed.
+/// - `field`, `field: column`: a column. `field as other`: a column that is selected under another name.
+/// - `field(first, second: column) = value`: made of columns, which the value finds under these names.
+/// - `field[first, second] = value`: made of columns, which the value itself reads from the row that is named.
+/// - `field = value`: made of earlier fields, or of what a statement selects beside the columns.
 ///
-/// Only the columns of the first form are inserted; an insert adds the others. `row! { ApiKey of api_keys { ... } }` selects
-/// `api_keys.key_id`, for statements with other tables; `row! { Stop from row { ... } }` names the row.
+/// Only columns of the first kind are inserted; an insert adds the others. `row! { ApiKey of api_keys { ... } }` selects
+/// `api_keys.key_id`, for statements with several tables; `row! { Event from row { ... } }` names the row.
 macro_rules! row {
     ($record:ident $(of $table:ident)? { $($fields:tt)* }) => {
         $crate::row::row! { $record $(of $table)? from row { $($fields)* } }
@@ -169,6 +169,7 @@ macro_rules! row {
         }
     };
 
+    // The value of a field.
     (@read $row:ident $field:ident) => { $row.get(stringify!($field))? };
     (@read $row:ident $field:ident: $column:ident) => { $row.get(stringify!($column))? };
     (@read $row:ident $field:ident $(: $column:ident)? as $other:ident) => { $row.get(stringify!($other))? };
@@ -178,6 +179,7 @@ macro_rules! row {
     }};
     (@read $row:ident $field:ident $([$($listed:ident),*])? = $value:expr) => { $value };
 
+    // Its columns in a `SELECT`, each after a comma.
     (@listed [$($table:ident)?] $field:ident: $column:ident $(as $other:ident)?) => {
         concat!(", ", $(stringify!($table), ".",)? stringify!($column) $(, " AS ", stringify!($other))?)
     };
@@ -192,6 +194,7 @@ macro_rules! row {
     };
     (@listed $of:tt $field:ident = $value:expr) => { "" };
 
+    // Its column in an `INSERT`.
     (@insert $self:ident $field:ident $(as $other:ident)?) => {
         $crate::row::row!(@insert $self $field: $field)
     };

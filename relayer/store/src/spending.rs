@@ -8,7 +8,7 @@ use purser_model::{
     AccountId, Address, OperatorId, PaidToPayee, Timestamp, TransferId, UsdcAmount, position_after,
 };
 
-row! { PaidToPayee from row { count: payments, amount = sum_of(row)?, last_at } }
+row! { PaidToPayee { count: payments, amount(whole, fraction) = sum_of(whole, fraction), last_at } }
 
 impl History {
     /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,

@@ -46,41 +46,29 @@ fn read_state(row: &Row<'_>) -> Result<TransferState> {
     Ok(match row.get::<String>("state")?.as_str() {
         "claimed" => match row.get::<Option<String>>("message")? {
             None => TransferState::Claimed,
-            Some(_) => TransferState::PendingApproval(ApprovalWanted {
-                rejection: read_rejection(row, row.get("updated_at")?)?,
-                expires_at: row.get("approval_expires_at")?,
-            }),
+            Some(_) => TransferState::PendingApproval(row.record()?),
         },
         "signed" => TransferState::Signed(row.record()?),
         "sent" => TransferState::Sent { signed: row.record()?, sent_at: row.get("sent_at")? },
-        "settled" => TransferState::Settled(Settlement {
-            signature: row.get("tx_signature")?,
-            settled_at: row.get("ended_at")?,
-            slot: row.get("slot")?,
-            // Stands in the history.
-            number: None,
-        }),
-        "rejected" => TransferState::Rejected(read_rejection(row, row.get("ended_at")?)?),
-        "failed" => TransferState::Failed(Failure {
-            code: row.get("reason")?,
-            message: row.get("message")?,
-            failed_at: row.get("ended_at")?,
-            retry_at: row.get("retry_at")?,
-        }),
+        "settled" => TransferState::Settled(row.record()?),
+        "rejected" => TransferState::Rejected(row.record()?),
+        "failed" => TransferState::Failed(row.record()?),
         _ => return Err(unreadable("state")),
     })
 }
 
-fn read_rejection(row: &Row<'_>, rejected_at: Timestamp) -> Result<Rejection> {
-    Ok(Rejection {
-        reason: row.get("reason")?,
-        message: row.get("message")?,
-        checks: row.get("checks")?,
-        policy_version: row.get("policy_version")?,
-        retry_at: row.get("retry_at")?,
-        rejected_at,
-    })
-}
+row! { ApprovalWanted from row { rejection = row.record()?, expires_at: approval_expires_at } }
+
+row! { Rejection {
+    reason, message, checks, policy_version, retry_at,
+    // Who waits for a person has not ended.
+    rejected_at(ended_at, updated_at) = Option::unwrap_or(ended_at, updated_at),
+}}
+
+// The number stands in the history.
+row! { Settlement { signature: tx_signature, settled_at: ended_at, slot, number = None } }
+
+row! { Failure { code: reason, message, failed_at: ended_at, retry_at } }
 
 /// A transfer, and the bytes that stand in its row, whatever its state.
 pub(super) struct WithBytes {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::query::{Piece, Place, Sql, sql};
-use super::row::{Row, row};
+use super::row::row;
 use super::{Result, Transfers};
 use purser_model::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, UsdcAmount};
 
@@ -18,14 +18,13 @@ pub(super) const SUMS: Sql<&str> = Sql(
 );
 
 /// Of these columns.
-pub(super) fn sum_of(row: &Row<'_>) -> Result<UsdcAmount> {
-    let (whole, fraction): (u64, u64) = (row.get("whole")?, row.get("fraction")?);
+pub(super) fn sum_of(whole: u64, fraction: u64) -> UsdcAmount {
     let micros = u128::from(whole) * MICROS + u128::from(fraction);
     // Test mints know no bound.
-    Ok(UsdcAmount::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)))
+    UsdcAmount::from_micros(u64::try_from(micros).unwrap_or(u64::MAX))
 }
 
-row! { PaidInDay from row { account_id, day, amount = sum_of(row)?, payments } }
+row! { PaidInDay { account_id, day, amount(whole, fraction) = sum_of(whole, fraction), payments } }
 
 row! { Refusals { account_id, reason, count: refusals } }
 
