@@ -151,11 +151,8 @@ impl Actions {
         sent: &SentTransaction,
     ) -> Result<()> {
         sql! {
-            "INSERT INTO action_transactions {row}
-             ON CONFLICT (tx_signature) DO NOTHING",
-            row = columns! {
-                ..sent, operator_id = operator, action_id = action
-            }
+            "INSERT INTO action_transactions {row} ON CONFLICT (tx_signature) DO NOTHING",
+            row = columns! { ..sent, operator_id = operator, action_id = action }
         }
         .run(self.writer())
         .await

@@ -96,8 +96,7 @@ async fn replace_known(
 ) -> Result<()> {
     let write = match known {
         None => sql! {
-            "INSERT INTO webhook_balances {row}
-             ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING",
+            "INSERT INTO webhook_balances {row} ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING",
             row = columns! {
                 account.operator_id, webhook_id = webhook, account_id = account.id,
                 balance_usdc = seen.balance, seen.read_at

@@ -241,8 +241,7 @@ async fn insert_transfer(
     }
     let to = TransferStateColumns::from(&claimed.state);
     let inserted = sql! {
-        "INSERT INTO transfers {row}
-         ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
+        "INSERT INTO transfers {row} ON CONFLICT (operator_id, idempotency_key, network, key_use) DO NOTHING",
         row = columns! {
             transfer_id = claimed.id, operator_id, claimed.network, account_id = request.from,
             claimed.key_id, recipient = request.to, to_wallet = request.to.wallet(), amount_usdc = request.amount, request.memo,

@@ -252,8 +252,7 @@ async fn insert_entry(
         EntryOutcome::Rejected { reason, message } => (None, None, Some(reason.as_str()), Some(message)),
     };
     sql! {
-        "INSERT INTO history {row}
-         ON CONFLICT (operator_id, entry_id) DO NOTHING",
+        "INSERT INTO history {row} ON CONFLICT (operator_id, entry_id) DO NOTHING",
         row = columns! {
             ..entry, entry.counterparty, status = entry.outcome.status().as_str(), tx_signature = signature, slot,
             reason, message, is_final, position, tag = tag.map(tag_text),

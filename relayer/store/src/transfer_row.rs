@@ -39,7 +39,8 @@ row! { Transfer of transfers from row {
 }}
 
 row! { SignedTransfer {
-    bytes(signed_bytes) = match signed_bytes { Base64(bytes) => bytes }, signature: tx_signature, last_valid_block_height,
+    bytes(signed_bytes) = match signed_bytes { Base64(bytes) => bytes }, signature: tx_signature,
+    last_valid_block_height,
 }}
 
 fn read_state(row: &Row<'_>) -> Result<TransferState> {

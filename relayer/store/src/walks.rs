@@ -302,8 +302,7 @@ async fn move_walk(
     let (under_way, before_signature) = (after.under_way.is_some(), before_of(after));
     let write = match before {
         None => sql! {
-            "INSERT INTO walks {row}
-             ON CONFLICT (network, address) DO NOTHING",
+            "INSERT INTO walks {row} ON CONFLICT (network, address) DO NOTHING",
             row = columns! {
                 network, after.address, until_signature, until_slot, under_way, top_signature, top_slot,
                 before_signature
