@@ -75,9 +75,8 @@ pub(super) async fn release(
                  WHERE latest.operator_id = {operator_id} AND latest.transfer_id = {id}))",
         transfer.operator_id, transfer.network, key = transfer.idempotency_key, transfer.id, with_earlier
     }
-    .execute(tx)
-    .await?;
-    Ok(())
+    .run(tx)
+    .await
 }
 
 /// A payment settled a try after all. Later tries of the same use of its key that ended unpaid give theirs back: the key stands for the
@@ -92,9 +91,8 @@ pub(super) async fn release_unpaid_after(tx: &mut Transaction<'_>, paid: &Transf
                      AND paid.key_use < transfers.key_use AND paid.key_expires_unix = transfers.key_expires_unix)",
         paid.operator_id, paid.network, key = paid.idempotency_key, paid.id
     }
-    .execute(tx)
-    .await?;
-    Ok(())
+    .run(tx)
+    .await
 }
 
 /// The claim, and which webhooks to wake after the commit.

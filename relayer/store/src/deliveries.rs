@@ -189,12 +189,11 @@ impl Deliveries {
                      WHERE lease_holder IS NOT NULL AND lease_holder <> {holder}",
                     holder = *self.holder
                 }
-                .execute(self.writer())
-                .await?;
+                .run(self.writer())
+                .await
             }
-            Pools::Postgres { .. } => {}
+            Pools::Postgres { .. } => Ok(()),
         }
-        Ok(())
     }
 
     /// Up to `rows_max` deliveries to the operator's webhook with every attempt, newest event first, starting after `after`.

@@ -207,7 +207,7 @@ pub(super) async fn announce(
 
 /// Inserts an event if it is missing.
 pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<()> {
-    insertion(std::slice::from_ref(event), "").execute(tx).await.map(|_| ())
+    insertion(std::slice::from_ref(event), "").run(tx).await
 }
 
 /// Inserts the missing ones of these events (at least one); `ending` may return which those were.

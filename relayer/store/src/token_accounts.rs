@@ -102,9 +102,8 @@ impl Accounts {
                  AND idempotency_key = {idempotency_key} AND lease_expires_at > {now}",
             now, new.operator_id, new.created_at, new.wallet, new.idempotency_key
         }
-        .execute(self.writer())
-        .await?;
-        Ok(())
+        .run(self.writer())
+        .await
     }
 
     /// Gives a reservation back: nothing was created, and nothing of it can land any more.
@@ -115,9 +114,8 @@ impl Accounts {
                  AND idempotency_key = {idempotency_key}",
             new.operator_id, new.created_at, new.wallet, new.idempotency_key
         }
-        .execute(self.writer())
-        .await?;
-        Ok(())
+        .run(self.writer())
+        .await
     }
 }
 
