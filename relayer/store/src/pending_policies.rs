@@ -73,8 +73,12 @@ impl Policies {
     /// For the indexer: records a draft that a wallet sealed past this service, to be looked at soon. A known one stays as it is.
     pub async fn insert_sealed_draft(&self, pending: &PendingPolicy) -> Result<()> {
         sql! {
-            "INSERT INTO pending_policies {row} ON CONFLICT (operator_id, account_id, hash) DO NOTHING",
-            row = columns! { ..pending }
+            "INSERT INTO pending_policies
+                 (operator_id, account_id, hash, expected_version, due_unix, is_announced, created_at, sealed_by)
+             VALUES ({operator_id}, {account_id}, {hash}, {expected_version}, 0, FALSE, {created_at}, {sealed_by})
+             ON CONFLICT (operator_id, account_id, hash) DO NOTHING",
+            pending.operator_id, pending.account_id, pending.hash, pending.expected_version, pending.created_at,
+            pending.sealed_by
         }
         .run(self.writer())
         .await

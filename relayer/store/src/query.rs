@@ -11,7 +11,7 @@ use super::connections::Connections;
 use super::postgres::{self, PostgresPrimary};
 use super::row::{Record, Stored};
 use super::sqlite::{self, SqliteReading};
-use super::statement::{Answer, Bound, Value, Wanted};
+use super::statement::{Answer, Bound, Columns, Value, Wanted};
 use super::transaction::Transaction;
 use super::writer::{Turn, Writer};
 
@@ -91,7 +91,7 @@ macro_rules! columns {
         columns
     }};
     (@ [$($name:ident = $value:expr;)*]) => {
-        $crate::query::Columns(vec![$((stringify!($name), $crate::statement::Bound::value(&$value))),*])
+        $crate::statement::Columns(vec![$((stringify!($name), $crate::statement::Bound::value(&$value))),*])
     };
     (@ [$($done:tt)*] $name:ident = $value:expr, $($rest:tt)*) => {
         $crate::query::columns!(@ [$($done)* $name = $value;] $($rest)*)
@@ -104,6 +104,7 @@ macro_rules! columns {
     };
     ($first:ident $($named:tt)*) => { $crate::query::columns!(@ [] $first $($named)*,) };
 }
+pub(super) use super::statement::Sql;
 pub(super) use {columns, sql, text};
 
 /// What a name in a statement's text stands for.
@@ -127,9 +128,6 @@ impl<T: Bound> Place for Each<'_, T> {
     }
 }
 
-/// See [`columns`].
-pub(super) struct Columns(pub Vec<(&'static str, Value)>);
-
 impl Place for Columns {
     fn place(&self, values: &mut Vec<Value>) -> String {
         std::slice::from_ref(self).place(values)
@@ -151,9 +149,6 @@ impl Place for [Columns] {
         format!("({names}) VALUES {}", joined(placed))
     }
 }
-
-/// Text: one of the program's own, never a client's.
-pub(super) struct Sql<T>(pub T);
 
 impl<T: Display> Place for Sql<T> {
     fn place(&self, _: &mut Vec<Value>) -> String {

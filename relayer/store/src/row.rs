@@ -5,7 +5,7 @@ use std::fmt;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::query::{Columns, Sql};
+use super::statement::{Columns, Sql};
 use super::{Result, StoreError};
 
 /// A row, while its statement runs.
@@ -124,7 +124,7 @@ impl<C: Column + Send + 'static> Record for C {
 pub(super) trait Listed: Record {
     /// For a `SELECT`.
     const COLUMNS: Sql<&'static str>;
-    /// For an `INSERT`: see [`columns`](super::query::columns).
+    /// For an `INSERT`.
     fn columns(&self) -> Columns;
 }
 
@@ -156,15 +156,15 @@ macro_rules! row {
         }
 
         impl $crate::row::Listed for $record {
-            const COLUMNS: $crate::query::Sql<&'static str> = $crate::query::Sql(concat!($($crate::row::row!(
+            const COLUMNS: $crate::statement::Sql<&'static str> = $crate::statement::Sql(concat!($($crate::row::row!(
                 @listed $of $field $(: $column)? $(as $other)? $(($($part)*))? $([$($listed),*])? $(= $value)?
             )),*).split_at(", ".len()).1);
 
-            fn columns(&self) -> $crate::query::Columns {
+            fn columns(&self) -> $crate::statement::Columns {
                 let columns = [$($crate::row::row!(
                     @insert self $field $(: $column)? $(as $other)? $(($($part)*))? $([$($listed),*])? $(= $value)?
                 )),*];
-                $crate::query::Columns(columns.into_iter().flatten().collect())
+                $crate::statement::Columns(columns.into_iter().flatten().collect())
             }
         }
     };

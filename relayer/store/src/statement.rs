@@ -32,6 +32,12 @@ impl<T: Bound> Bound for Option<T> {
     }
 }
 
+/// Text: one of the program's own, never a client's.
+pub(super) struct Sql<T>(pub T);
+
+/// The columns that an insert writes, and their values.
+pub(super) struct Columns(pub Vec<(&'static str, Value)>);
+
 /// The result wanted from a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
