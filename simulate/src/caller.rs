@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::names::{PAYEE, amount, payer};
 use crate::relayer::DEADLINE;
-use crate::world::{Answer, Told, World};
+use crate::world::{Answer, LastAnswer, World};
 
 const PENDING: PendingLimits = PendingLimits { per_account: 100, per_operator: 100 };
 
@@ -53,7 +53,7 @@ pub async fn ask_until_final(world: &Arc<World>, relayer: usize, number: usize) 
     while Instant::now() < until {
         let answer = ask(world, relayer, number, amount(number), DEADLINE * 2).await;
         if let Some(answer) = &answer
-            && matches!(answer.told, Told::Settled(_) | Told::Rejected | Told::Conflict)
+            && matches!(answer.told, LastAnswer::Settled(_) | LastAnswer::Rejected | LastAnswer::Conflict)
         {
             return Some(answer.clone());
         }
@@ -83,8 +83,8 @@ async fn ask(
     let answered_at = world.now(0).unix_seconds();
     let (transfer, told) = match done {
         Ok(transfer) => (Some(transfer.id), told(&transfer)),
-        Err(PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere) => (None, Told::Conflict),
-        Err(error) => (None, Told::Error(error.to_string())),
+        Err(PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere) => (None, LastAnswer::Conflict),
+        Err(error) => (None, LastAnswer::Error(error.to_string())),
     };
     world.tell(|| format!("caller of key-{number}: hears {told:?} from {name}"));
     Some(Answer { key: number, amount, answered_at, database, transfer, told })
@@ -125,14 +125,14 @@ async fn carry_out(
     Ok(transfer)
 }
 
-fn told(transfer: &Transfer) -> Told {
+fn told(transfer: &Transfer) -> LastAnswer {
     match &transfer.state {
         TransferState::Claimed
         | TransferState::PendingApproval(_)
         | TransferState::Signed(_)
-        | TransferState::Sent { .. } => Told::Submitted,
-        TransferState::Settled(settlement) => Told::Settled(settlement.signature.clone()),
-        TransferState::Rejected(_) => Told::Rejected,
-        TransferState::Failed(failure) => Told::Failed(failure.code),
+        | TransferState::Sent { .. } => LastAnswer::Submitted,
+        TransferState::Settled(settlement) => LastAnswer::Settled(settlement.signature.clone()),
+        TransferState::Rejected(_) => LastAnswer::Rejected,
+        TransferState::Failed(failure) => LastAnswer::Failed(failure.code),
     }
 }
