@@ -1,6 +1,5 @@
 //! `Idempotency-Key` on every POST but those of transfers: two requests under one key are carried out once, and get the same
-//! answer. This is one layer around the routes; a handler takes [`RequestRandom`] for what it makes, and [`ShownOnce`] for a
-//! secret.
+//! answer. One layer around the routes. A handler takes [`RequestRandom`] for what it makes, and [`ShownOnce`] for a secret.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -130,13 +129,11 @@ pub async fn carry_out(
 
 /// The request with its name, and with its body in memory.
 async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
-    let principal =
-        request.extensions().get::<Principal>().ok_or(ApiError::Service(ServiceError::Internal))?;
+    let principal = request.extensions().get::<Principal>().ok_or(ServiceError::Internal)?;
     let key_id = principal.key_id();
     let header = idempotency_header(request.headers())?.unwrap_or_default();
     let idempotency_key = IdempotencyKey::parse(header)?;
-    let api_key = read_key(request.headers())
-        .map_err(|reason| ApiError::Service(ServiceError::Unauthorized(reason)))?;
+    let api_key = read_key(request.headers()).map_err(ServiceError::Unauthorized)?;
     let answer_key = AnswerKey::of(&api_key);
     let (parts, body) = request.into_parts();
     let body = receive(body).await?;
