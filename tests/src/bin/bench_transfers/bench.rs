@@ -166,7 +166,7 @@ impl Bench {
             "purser_ceiling" => (options.ceiling_transfers, &options.in_flight[..]),
             _ => (options.transfers, &options.in_flight[..]),
         };
-        // An account that grows makes its payments wait, which is another measurement. The script counts no payments.
+        // New accounts grow under the load, which is another measurement. The script counts no payments.
         if ["loop", "stock", "purser"].contains(&client) {
             futures::future::join_all(self.agents.iter().map(|agent| agent.gets_room(BUCKETS))).await;
         }
