@@ -16,7 +16,7 @@ pub enum Rule {
 /// A row of the table.
 struct Row {
     name: &'static str,
-    /// Of a report in which values have no unit.
+    /// The name in reports that print bare numbers.
     name_with_unit: &'static str,
     title: &'static str,
     /// Unit of a typed value; empty for other values.
@@ -75,7 +75,7 @@ impl Rule {
         self.row().name
     }
 
-    /// The same in reports whose values have no unit.
+    /// The name in reports that print bare numbers: a limit's ends in its unit.
     pub const fn name_with_unit(self) -> &'static str {
         self.row().name_with_unit
     }

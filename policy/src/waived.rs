@@ -6,7 +6,7 @@
 pub struct Waived(u8);
 
 impl Waived {
-    /// What holds for payments without a grant.
+    /// No rule is waived: payments without a grant.
     pub const NOTHING: Self = Self(0);
     /// The recipient need not be listed.
     pub const ALLOWLIST: Self = Self(1);

@@ -199,7 +199,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the crate in this folder depends on and must not.
+/// A sentence for each forbidden dependency of the crate in this folder.
 fn through_walls(folder: &Path, never: &str) -> Result<Vec<String>> {
     let file = folder.join("Cargo.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;

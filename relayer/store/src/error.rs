@@ -22,7 +22,7 @@ const UNAVAILABLE_CODES: [i32; 5] =
     [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED, ffi::SQLITE_READONLY, ffi::SQLITE_IOERR, ffi::SQLITE_CANTOPEN];
 const ALREADY_THERE_CODES: [i32; 2] = [ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_CONSTRAINT_PRIMARYKEY];
 
-/// What a call gives, or why the database failed it.
+/// The result of a call of the store.
 pub(super) type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Why the database failed a call.

@@ -80,7 +80,7 @@ macro_rules! text {
     };
 }
 
-/// What an insert writes: `columns! { ..account }` those of a [`row`](super::row::row), `columns! { ..key, key_hash = hash }`
+/// The columns of an insert: `columns! { ..account }` those of a [`row`](super::row::row), `columns! { ..key, key_hash = hash }`
 /// more, and `columns! { account_id = account.id, account.name, slot }` these. In a statement it becomes the list of columns and
 /// their values: `"INSERT INTO accounts {row} ON CONFLICT DO NOTHING"`.
 macro_rules! columns {

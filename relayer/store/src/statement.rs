@@ -10,7 +10,7 @@ pub(super) enum Value {
 
 /// A value for a column. What is absent is NULL.
 pub(super) trait Bound {
-    /// Of a text, unless the type says otherwise.
+    /// NULL for this type. Most are stored as text.
     const NULL: Value = Value::Text(None);
 
     fn value(&self) -> Value;

@@ -62,7 +62,7 @@ row! { ApprovalWanted from row { rejection = row.record()?, expires_at: approval
 
 row! { Rejection {
     reason, message, checks, policy_version, retry_at,
-    // Who waits for a person has not ended.
+    // A transfer that waits for a person has no `ended_at`.
     rejected_at(ended_at, updated_at) = Option::unwrap_or(ended_at, updated_at),
 }}
 
