@@ -18,6 +18,9 @@ use crate::client::{Answer, Client};
 use crate::money::micros;
 use crate::operator::Operator;
 
+/// The most buckets that one instruction adds to an account.
+const MORE_BUCKETS_MAX: u16 = 53;
+
 /// An agent account as the API described it when it was created.
 #[derive(Clone)]
 pub struct Agent {
@@ -120,8 +123,12 @@ impl Agent {
         let wallet = admin.pubkey();
         let at = DraftAccounts { authority: wallet, operator: self.operator.address, agent: self.address };
         let refund = chain.agent(&self.address).await.agent.rent_refund;
-        let landing = chain.lands(chain.program().set_tag_buckets(at, wallet, refund, buckets), admin).await;
-        assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        let steps = (1..=buckets / MORE_BUCKETS_MAX).map(|step| step * MORE_BUCKETS_MAX);
+        for count in steps.chain(Some(buckets).filter(|last| last % MORE_BUCKETS_MAX > 0)) {
+            let landing =
+                chain.lands(chain.program().set_tag_buckets(at, wallet, refund, count), admin).await;
+            assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+        }
     }
 
     /// Sends a transfer straight to the program with the transfer authority's key, bypassing the relayer.

@@ -1,5 +1,5 @@
 //! What every crate of the relayer stands on: tasks that a stop waits for, what is counted and traced, places that operators share,
-//! look-ups, secret files, crash points. Knows nothing of accounts, payments, the chain or the database.
+//! turns, look-ups, secret files, crash points. Knows nothing of accounts, payments, the chain or the database.
 //! Start at [`tasks`]: everything that runs longer than a request is one.
 
 #[cfg(any(test, feature = "testing"))]
@@ -11,3 +11,4 @@ pub mod secret_file;
 pub mod shares;
 pub mod tasks;
 pub mod traces;
+pub mod turns;

@@ -63,10 +63,10 @@ impl InFlightTransfers {
         all.by_agent.retain(|_, transfers| !transfers.is_empty());
     }
 
-    /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds).
-    pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) {
+    /// Counts transfers that `agent` does not show yet as made at `now` (unix seconds). Returns how many there are.
+    pub fn count_in(&self, agent: &mut AgentOnChain, now: i64) -> usize {
         let mut all = self.all();
-        let Some(transfers) = all.by_agent.get_mut(&agent.address) else { return };
+        let Some(transfers) = all.by_agent.get_mut(&agent.address) else { return 0 };
         let now = agent.window.effective(now);
         let is_shown = |tag| PaidTags(&agent.tags).contains(tag, now);
         transfers.retain(|known| known.is_in_flight() && !is_shown(known.tag));
@@ -86,6 +86,7 @@ impl InFlightTransfers {
         if transfers.is_empty() {
             all.by_agent.remove(&agent.address);
         }
+        counted.len()
     }
 
     fn all(&self) -> MutexGuard<'_, AllInFlight> {

@@ -41,6 +41,7 @@ use crate::{
 use async_trait::async_trait;
 use purser_base::tasks::Tasks;
 use purser_base::traces::step;
+use purser_base::turns::OneAtATime;
 use purser_client::{AccountIds, Deployment};
 use purser_core::{Payer, Payment, REQUEST_AHEAD_SECONDS, Room, Transfer};
 use purser_model::{Network, SignedTransfer, Terms};
@@ -74,7 +75,8 @@ pub struct SolanaChain {
     distinct: Distinct,
     /// The newest slot at which a write of ours landed; no read may be older.
     written_slot: AtomicU64,
-    pub(crate) draft_turns: staging::DraftTurns,
+    /// One draft at a time per agent. Another process may replace it in between; the program then refuses by the hash, and nothing changes.
+    pub(crate) draft_turns: OneAtATime<Pubkey>,
     pub(crate) watched: Arc<Watched>,
     pub(crate) transfers_in_flight: InFlightTransfers,
     rooms: room::Rooms,
@@ -213,7 +215,7 @@ impl SolanaChain {
             prices,
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
-            draft_turns: staging::DraftTurns::default(),
+            draft_turns: OneAtATime::default(),
             watched,
             transfers_in_flight: InFlightTransfers::default(),
             rooms: room::Rooms::default(),

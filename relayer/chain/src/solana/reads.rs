@@ -228,7 +228,7 @@ impl SolanaChain {
         }
         let (operator, agent, destination) =
             self.decoded(payer, payment, accounts.each_ref().map(Option::as_ref), wallet_account.as_ref())?;
-        self.rooms.saw(&agent, now);
+        self.note_room(&agent, 0, now);
         let named = agent.beyond.and_then(|beyond| beyond.budget);
         if named != budget {
             return Ok(ViewRead::Another(named));
@@ -310,8 +310,8 @@ impl SolanaChain {
         if agent.beyond.is_some_and(|beyond| beyond.budget.is_some()) {
             return None;
         }
-        self.rooms.saw(&agent, now);
-        self.transfers_in_flight.count_in(&mut agent, now);
+        let in_flight = self.transfers_in_flight.count_in(&mut agent, now);
+        self.note_room(&agent, in_flight, now);
         Some(view_of(operator, agent, destination, (None, None), now))
     }
 

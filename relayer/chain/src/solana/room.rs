@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 
 use purser::state::Agent;
+use purser_base::turns::OneAtATime;
 use purser_core::{Payer, Room};
 use purser_policy::{BUCKET_SLOTS, PaidTags, TagBucket};
 
@@ -23,28 +24,22 @@ const FULL_PERCENT: usize = 60;
 pub struct Rooms {
     /// With the number of their buckets.
     filling: Mutex<HashMap<Address, usize>>,
-    /// One account grows at a time.
-    growing: tokio::sync::Mutex<()>,
-}
-
-impl Rooms {
-    /// Notes whether an account that was looked at will soon need room.
-    pub fn saw(&self, agent: &AgentOnChain, now: i64) {
-        let taken = PaidTags(&agent.tags).len(agent.window.effective(now));
-        if taken * 100 >= agent.tags.len() * BUCKET_SLOTS * FULL_PERCENT {
-            self.filling().insert(agent.address, agent.tags.len());
-        }
-    }
-
-    fn filling(&self) -> parking_lot::MutexGuard<'_, HashMap<Address, usize>> {
-        self.filling.lock()
-    }
+    /// An account grows once at a time.
+    growing: OneAtATime<Address>,
 }
 
 impl SolanaChain {
+    /// Notes whether an account that was looked at will soon need room that it may be given.
+    pub(super) fn note_room(&self, agent: &AgentOnChain, in_flight: usize, now: i64) {
+        let may_grow = buckets_after(agent.tags.len(), self.settings.tag_buckets_max) > agent.tags.len();
+        if is_filling(agent, in_flight, now) && may_grow && self.payers.is_ours(&agent.rent_refund) {
+            self.rooms.filling.lock().insert(agent.address, agent.tags.len());
+        }
+    }
+
     /// Gives the account room, if it was seen to need some soon.
     pub(super) async fn give_room_ahead(&self, payer: &Payer) {
-        let seen = self.rooms.filling().remove(&payer.addresses.agent);
+        let seen = self.rooms.filling.lock().remove(&payer.addresses.agent);
         if let Some(seen) = seen
             && let Err(error) = self.give_room(payer, seen).await
         {
@@ -54,7 +49,7 @@ impl SolanaChain {
 
     /// Gives the account more buckets than were seen, within the quota, if the rent comes back to us.
     pub(super) async fn give_room(&self, payer: &Payer, seen: usize) -> Result<Room, ChainError> {
-        let _one = self.rooms.growing.lock().await;
+        let _turn = self.rooms.growing.of(payer.addresses.agent).lock_owned().await;
         let keys = [payer.operator, payer.addresses.agent].map(|address| to_pubkey(&address));
         let accounts = self.accounts(&keys).await?;
         let [operator_key, agent_key] = keys;
@@ -90,9 +85,15 @@ impl SolanaChain {
     }
 }
 
-/// Half as many more, and one, within the quota and what one instruction can add.
+/// Whether the account will soon be full, with so many transfers in flight that it does not show.
+fn is_filling(agent: &AgentOnChain, in_flight: usize, now: i64) -> bool {
+    let taken = PaidTags(&agent.tags).len(agent.window.effective(now)) + in_flight;
+    taken * 100 >= agent.tags.len() * BUCKET_SLOTS * FULL_PERCENT
+}
+
+/// Twice as many, within the quota and what one instruction can add.
 fn buckets_after(had: usize, buckets_max: u32) -> usize {
-    let wanted = (had + had / 2 + 1).min(had + MORE_MAX);
+    let wanted = (2 * had.max(1)).min(had + MORE_MAX);
     wanted.min(usize::try_from(buckets_max).unwrap_or(usize::MAX)).max(had)
 }
 
@@ -120,12 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn an_account_grows_by_half_within_the_quota_and_one_instruction() {
+    fn an_account_doubles_within_the_quota_and_one_instruction() {
         let after = |had, max| buckets_after(had, max);
-        assert_eq!(
-            [after(1, 64), after(2, 64), after(4, 64), after(40, 64), after(60, 64)],
-            [2, 4, 7, 61, 64]
-        );
+        assert_eq!([after(0, 64), after(1, 64), after(2, 64), after(4, 64), after(40, 64)], [2, 2, 4, 8, 64]);
         assert_eq!(after(200, 10_000), 253);
         // The quota may have been lowered since.
         assert_eq!([after(64, 64), after(80, 64), after(1, 0)], [64, 80, 1]);
@@ -136,14 +134,12 @@ mod tests {
         const NOW: i64 = 1_000_000;
         let mut buckets = [TagBucket::EMPTY];
         for tag in 1..=10 {
-            let rooms = Rooms::default();
             let place = PaidTags(&buckets).place(tag, NOW).expect("room");
             record(&mut buckets, place, tag, NOW);
-            rooms.saw(&AgentOnChain { tags: buckets.into(), ..agent_without_limits() }, NOW);
-            assert_eq!(rooms.filling().len(), usize::from(tag >= 10), "{tag} of 16");
+            let agent = AgentOnChain { tags: buckets.into(), ..agent_without_limits() };
+            assert_eq!(is_filling(&agent, 0, NOW), tag >= 10, "{tag} of 16");
+            assert_eq!(is_filling(&agent, 4, NOW), tag >= 6, "{tag} of 16, and 4 in flight");
+            assert!(!is_filling(&agent, 0, NOW + 100_000), "a day later all are free");
         }
-        let rooms = Rooms::default();
-        rooms.saw(&AgentOnChain { tags: buckets.into(), ..agent_without_limits() }, NOW + 100_000);
-        assert!(rooms.filling().is_empty(), "a day later all are free");
     }
 }

@@ -11,26 +11,6 @@ use purser_client::{DraftAccounts, INLINE_ENTRIES_MAX, Proposal, RentRefunds};
 use purser_model::{Address, SpendingPolicy};
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 use solana_sdk::pubkey::Pubkey;
-use tokio::sync::Mutex;
-
-/// Allows one draft at a time per agent within this process, keyed by a byte of the address to bound memory.
-/// Another process may replace the draft in between; the program then refuses by the hash, and nothing changes.
-pub struct DraftTurns {
-    turns: [Mutex<()>; 64],
-}
-
-impl Default for DraftTurns {
-    fn default() -> Self {
-        Self { turns: std::array::from_fn(|_| Mutex::new(())) }
-    }
-}
-
-impl DraftTurns {
-    fn turn(&self, agent: &Pubkey) -> &Mutex<()> {
-        let byte = agent.as_array().first().copied().unwrap_or(0);
-        &self.turns[usize::from(byte) % self.turns.len()]
-    }
-}
 
 impl Recorded<'_> {
     /// Replaces the whole policy atomically and waits for the commitment; stages a long allowlist first.
@@ -54,7 +34,7 @@ impl Recorded<'_> {
                 .execute_for_policy(operator, call.with_rent(more_rent), self.settings.commitment)
                 .await;
         }
-        let _turn = self.draft_turns.turn(&at.agent).lock().await;
+        let _turn = self.draft_turns.of(at.agent).lock_owned().await;
         let proposal = proposal(agent, policy);
         let replaced = async {
             self.stage(operator, at, &proposal, None, more_rent).await?;
@@ -77,7 +57,7 @@ impl Recorded<'_> {
     ) -> Result<Confirmed, ChainError> {
         let more_rent = self.more_rent(agent, policy)?;
         let at = self.policy_accounts(operator, &agent.address)?;
-        let _turn = self.draft_turns.turn(&at.agent).lock().await;
+        let _turn = self.draft_turns.of(at.agent).lock_owned().await;
         let change_at = Some(self.settings.commitment);
         self.stage(operator, at, &proposal(agent, policy), change_at, more_rent).await
     }

@@ -48,6 +48,9 @@ struct Arguments {
     /// How many accounts pay; more than one, so that not every transfer writes the same account
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     accounts: u16,
+    /// How many buckets of tags the accounts are given first, for 16 payments a day each; 0 leaves them to grow under the load
+    #[arg(long, default_value_t = 53, value_parser = clap::value_parser!(u16).range(..=290))]
+    buckets: u16,
     /// How many relayers share the database and the requests, row by row; more than one need --database
     #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u16).range(1..=16))]
     relayers: Vec<u16>,
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         clients: arguments.clients,
         in_flight: arguments.in_flight,
         accounts: arguments.accounts.into(),
+        buckets: arguments.buckets,
         relayers: arguments.relayers.into_iter().map(usize::from).collect(),
         database: arguments.database,
         commitment: if arguments.commitment == "finalized" { "finalized" } else { "confirmed" },
