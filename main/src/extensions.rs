@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use purser_api::http::{self, ExtensionRoutes, Inside};
+use purser_api::http::{self, BesideRest, ExtensionRoutes};
 #[cfg(feature = "dashboard")]
 use purser_model::SealingKey;
 use purser_relayer::{app, config};
@@ -130,7 +130,7 @@ impl app::Extensions for Sections {
             #[cfg(feature = "approvals")]
             approvals,
             #[cfg(feature = "bulk")]
-            many: purser_bulk::Many::new(services),
+            many: purser_bulk::Many::new(services.inside.clone()),
             #[cfg(feature = "denials")]
             denials,
             #[cfg(feature = "mcp")]
@@ -160,7 +160,7 @@ impl http::HttpExtensions for Running {
             #[cfg(feature = "approvals")]
             purser_approvals::routes(self.approvals.clone()),
             #[cfg(feature = "bulk")]
-            purser_bulk::routes(self.many.clone(), &self.services),
+            purser_bulk::routes(self.many.clone()),
             #[cfg(feature = "denials")]
             purser_denials::routes(self.denials.clone()),
         ];
@@ -176,19 +176,19 @@ impl http::HttpExtensions for Running {
     }
 
     #[cfg_attr(not(all(feature = "dashboard", feature = "mcp")), allow(unused_variables, unused_mut))]
-    fn beside(&self, inside: Inside<'_>) -> ExtensionRoutes {
+    fn beside(&self, with: BesideRest<'_>) -> ExtensionRoutes {
         let mut opened = ExtensionRoutes::default();
         #[cfg(feature = "dashboard")]
         {
-            let over = (inside.services, self.approvals.clone(), self.many.clone());
-            let (guard, key) = (inside.guard.clone(), self.sealing_key.clone());
-            opened.pages = purser_dashboard::routes(over, guard, inside.public_url, key);
+            let over = (with.services, self.approvals.clone(), self.many.clone());
+            let (guard, key) = (with.guard.clone(), self.sealing_key.clone());
+            opened.pages = purser_dashboard::routes(over, guard, with.public_url, key);
         }
         #[cfg(feature = "mcp")]
         {
             opened.pages =
                 opened.pages.route("/register", axum::routing::post(purser_mcp::refuse_registration));
-            opened.guarded = Some(mcp::open(&self.mcp, inside));
+            opened.guarded = Some(mcp::open(&self.mcp, with));
         }
         opened
     }

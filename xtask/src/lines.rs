@@ -32,8 +32,8 @@ const BUDGETS: &[(&str, usize)] = &[
     ("core", 4_987), // clocks that were wrong at the claim of an approval; wallets as payees; a question that whoever asked takes back; its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
     ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
     ("extensions/approvals", 740), // what of the API and the service was about approvals
-    ("extensions/bulk", 655), // what of the API and the service was about many accounts
-    ("extensions/dashboard", 7_060), // sums, which were the services'; approvals by their extension; sessions and passkeys, which were the services'; tabs, days, changes in words; warnings, reasons that are required; one account and one budget as last seen, Change many filled in again; what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
+    ("extensions/bulk", 630), // what of the API and the service was about many accounts
+    ("extensions/dashboard", 7_075), // functions that name the context; sums, which were the services'; approvals by their extension; sessions and passkeys, which were the services'; tabs, days, changes in words; warnings, reasons that are required; one account and one budget as last seen, Change many filled in again; what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
     ("extensions/denials", 410), // what of the API, the service and the configuration was about signed refusals
     ("extensions/mcp", 1_800), // what may be removed, by the document; wallets as payees; what a host that expects OAuth is told; strangers' memos; goal 500; a client that shows pages is led to an approval
     ("extensions/x402", 1_255), // offers in every form that sellers write
@@ -42,13 +42,13 @@ const BUDGETS: &[(&str, usize)] = &[
     ("migrations", 6_090), // the names of rules, once; warnings; approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
     ("policy", 1_823), // one list of fields for every struct of rules, and one of bounds; the table of rules with their waivers; when waiting helps; a limit from and to its number, for all crates; warnings of rules that never apply; goal 900; buckets that grow are its latest raise
     ("programs/purser", 4_565), // changes of bounds and caps that name what they replace; removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
-    ("relayer/api", 7_165),     // grants by the table of rules; wallets as payees; goal 7,000
+    ("relayer/api", 7_025),     // grants by the table of rules; wallets as payees; goal 7,000
     ("relayer/app", 1_530),     // extensions are made over the services
-    ("relayer/base", 880),
-    ("relayer/chain", 7_480), // a change hands on its record; a network that stood still; whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
-    ("relayer/indexer", 1_825),
+    ("relayer/base", 920),      // turns, which were the services'
+    ("relayer/chain", 7_465), // a change hands on its record; a network that stood still; whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
+    ("relayer/indexer", 1_830),
     ("relayer/model", 6_410), // lists and their cursors; token accounts of payees; transactions of actions; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
-    ("relayer/service", 8_420), // answers and sentences that came from the API; token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
+    ("relayer/service", 8_140), // answers and sentences that came from the API; token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
     ("relayer/store", 10_625), // ages of what a wrong clock wrote; token accounts of payees; open actions and their transactions; a setting of an operator; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
     ("relayer/webhooks", 965),
     ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot

@@ -8,10 +8,11 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::time::Instant;
 
+use purser_base::turns::OneAtATime;
 use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use purser_core::Chain as _;
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
-use purser_service::{Inside, OneAtATime, ServiceError, from_chain, from_fault};
+use purser_service::{Inside, ServiceError, from_chain, from_fault};
 use purser_store::{Due, StoreError};
 
 /// How long one counts against its operator's number.

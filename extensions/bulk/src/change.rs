@@ -7,7 +7,7 @@ use purser_api::web::{ApiError, OnRecord, part_on_record};
 use purser_model::wire::{Fields, PolicyFields};
 use purser_model::{Invalid, Operator, Selection};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Actions, Planned, RulesInForce, ServiceError, Will};
+use purser_service::{Planned, RulesInForce, ServiceError, Will};
 
 use crate::many::{Many, ManyChange, ManyDone};
 
@@ -70,7 +70,7 @@ fn shown(rules: &RulesInForce) -> Fields {
 
 /// Carries out what was compared, within the operator's turn, each account on record. What is so already, or was refused before, is answered as it is.
 pub async fn change(
-    (many, actions): (&Many, &Actions),
+    many: &Many,
     (operator, on_record): (&Operator, &OnRecord),
     change: &ManyChange,
     asked: Option<&Fields>,
@@ -97,7 +97,7 @@ pub async fn change(
                         many.carry_out(operator, planned, change, (key_id, scope)).await
                     };
                     let part = (name, planned.id, asked, change.is_stop());
-                    part_on_record(actions, (operator, on_record), part, work).await
+                    part_on_record(&many.inside, (operator, on_record), part, work).await
                 }
             };
             if done.as_ref().is_err_and(concerns_all) {

@@ -8,9 +8,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-use axum::extract::FromRef;
 use purser_api::web::name_once;
-use purser_service::{Actions, Services};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -18,28 +16,9 @@ use utoipa_axum::routes;
 pub use self::change::{Changed, Compared, change, compare};
 pub use self::many::{Many, ManyChange, ManyDone};
 
-/// The state of the routes.
-#[derive(Clone)]
-struct Bulk {
-    many: Many,
-    actions: Actions,
-}
-
-impl FromRef<Bulk> for Many {
-    fn from_ref(bulk: &Bulk) -> Self {
-        bulk.many.clone()
-    }
-}
-
-impl FromRef<Bulk> for Actions {
-    fn from_ref(bulk: &Bulk) -> Self {
-        bulk.actions.clone()
-    }
-}
-
 /// The routes of REST that this extension adds, to be done once per name and on record.
-pub fn routes(many: Many, services: &Services) -> OpenApiRouter {
-    extension().with_state(Bulk { many, actions: services.actions.clone() })
+pub fn routes(many: Many) -> OpenApiRouter {
+    extension().with_state(many)
 }
 
 /// Their description.
@@ -47,6 +26,6 @@ pub fn described() -> OpenApi {
     extension().into_openapi()
 }
 
-fn extension() -> OpenApiRouter<Bulk> {
+fn extension() -> OpenApiRouter<Many> {
     name_once(OpenApiRouter::default().routes(routes!(routes::policies)).routes(routes!(routes::halts)))
 }

@@ -1,10 +1,13 @@
 //! One change for many accounts: what it would do to each, and each of them carried out as if it were asked for alone.
 
+use std::sync::Arc;
+
 use purser_base::crash_point::crash_point;
+use purser_base::turns::OneAtATime;
 use purser_model::wire::schema::Signature;
 use purser_model::{KeyId, Operator, OperatorId, PolicyUpdate, Selection, Timestamp};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Halts, OneAtATime, Planned, Policies, ServiceError, Services, Will};
+use purser_service::{Inside, Planned, ServiceError, Will, halts, policies};
 
 /// The change that each account gets.
 #[derive(Debug, Clone)]
@@ -53,8 +56,7 @@ pub enum ManyDone {
 /// Changes many accounts. There is one in a process: its clones share the turns.
 #[derive(Clone)]
 pub struct Many {
-    policies: Policies,
-    halts: Halts,
+    pub(crate) inside: Arc<Inside>,
     /// Of changes, and of stops.
     turns: OneAtATime<(OperatorId, usize)>,
 }
@@ -63,9 +65,8 @@ pub struct Many {
 const STOPS_AT_ONCE: usize = 4;
 
 impl Many {
-    pub fn new(services: &Services) -> Self {
-        let Services { policies, halts, .. } = services.clone();
-        Self { policies, halts, turns: OneAtATime::default() }
+    pub fn new(inside: Arc<Inside>) -> Self {
+        Self { inside, turns: OneAtATime::default() }
     }
 
     /// Previews the change of each account, and changes nothing. Invalid: too many accounts; otherwise as one change.
@@ -79,8 +80,10 @@ impl Many {
     ) -> Result<Vec<Planned>, ServiceError> {
         let in_turn = is_dry_run || !change.is_stop();
         match change {
-            ManyChange::Policy(update) => self.policies.plan(operator, selection, update, in_turn).await,
-            ManyChange::Halt => self.halts.plan(operator, selection, in_turn).await,
+            ManyChange::Policy(update) => {
+                policies::plan(&self.inside, operator, selection, update, in_turn).await
+            }
+            ManyChange::Halt => halts::plan(&self.inside, operator, selection, in_turn).await,
         }
     }
 
@@ -110,14 +113,14 @@ impl Many {
             ManyChange::Policy(update) => {
                 let expected_version = Some(planned.expected_version);
                 let update = PolicyUpdate { expected_version, ..update.clone() };
-                let view = self.policies.patch_planned(operator, planned.id, update, by).await?;
+                let view = policies::patch_planned(&self.inside, operator, planned.id, update, by).await?;
                 Ok(match view.tx_signature {
                     Some(Signature(tx_signature)) => ManyDone::Applied { tx_signature },
                     None => ManyDone::Waits { effective_at: view.effective_at },
                 })
             }
             ManyChange::Halt => {
-                let halted = self.halts.halt_account(operator, planned.id, by.1).await?;
+                let halted = halts::halt_account(&self.inside, operator, planned.id, by.1).await?;
                 Ok(ManyDone::Applied { tx_signature: halted.tx_signature.0 })
             }
         }

@@ -14,7 +14,7 @@ use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, Operator, PolicyUpdate,
     Selection, Tag, Timestamp,
 };
-use purser_service::{Actions, Planned, ServiceError, Will};
+use purser_service::{Planned, ServiceError, Will};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -270,7 +270,7 @@ struct AskedOfMany {
 }
 
 async fn carry_out(
-    (many, actions): (Many, Actions),
+    many: Many,
     (operator, on_record): (Operator, OnRecord),
     id: RequestId,
     asked: AskedOfMany,
@@ -287,7 +287,7 @@ async fn carry_out(
     } else {
         let fields = asked.fields.as_ref();
         let of = (&operator, &on_record);
-        let changed = change((&many, &actions), of, &asked.change, fields, compared).await;
+        let changed = change(&many, of, &asked.change, fields, compared).await;
         changed.into_iter().map(|Changed { compared, done }| (compared, AccountResult::did(done))).collect()
     };
     Ok(answer(asked.dry_run, id, all))
@@ -309,7 +309,6 @@ async fn carry_out(
 )]
 pub async fn policies(
     State(many): State<Many>,
-    State(actions): State<Actions>,
     OperatorOnly(operator): OperatorOnly,
     on_record: OnRecord,
     Extension(id): Extension<RequestId>,
@@ -328,7 +327,7 @@ pub async fn policies(
         fields,
         dry_run: body.dry_run,
     };
-    carry_out((many, actions), (operator, on_record), id, asked).await
+    carry_out(many, (operator, on_record), id, asked).await
 }
 
 /// Halt many accounts
@@ -344,7 +343,6 @@ pub async fn policies(
 )]
 pub async fn halts(
     State(many): State<Many>,
-    State(actions): State<Actions>,
     OperatorOnly(operator): OperatorOnly,
     on_record: OnRecord,
     Extension(id): Extension<RequestId>,
@@ -352,7 +350,7 @@ pub async fn halts(
 ) -> Result<Response, ApiError> {
     let change = ManyChange::Halt;
     let asked = AskedOfMany { accounts: body.accounts, change, fields: None, dry_run: body.dry_run };
-    carry_out((many, actions), (operator, on_record), id, asked).await
+    carry_out(many, (operator, on_record), id, asked).await
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::many::Many;
 
 /// The routes of this crate.
 fn rest(services: &Services) -> OpenApiRouter {
-    super::routes(Many::new(services), services)
+    super::routes(Many::new(services.inside.clone()))
 }
 
 /// A relayer with as many accounts as a change may name, each with the longest name of these letters.

@@ -13,6 +13,7 @@ use purser_model::{
 };
 use purser_service::{
     AccountView, EntryView, Limits, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
+    accounts, halts, history, keys, policies,
 };
 
 use super::attention::who_halted;
@@ -170,7 +171,7 @@ async fn listed_keys(
     id: AccountId,
     wanted: PageRequest,
 ) -> Result<Page<ApiKey>, PageError> {
-    Ok(services.keys.list(&signed.operator, KeyHolder::Agent(id), wanted).await?)
+    Ok(keys::list(&services.inside, &signed.operator, KeyHolder::Agent(id), wanted).await?)
 }
 
 fn older_keys(id: AccountId, keys: &Page<ApiKey>) -> Option<String> {
@@ -183,7 +184,7 @@ async fn newest_entries(
     id: AccountId,
 ) -> Result<Vec<EntryView>, PageError> {
     let all = HistoryFilter::default();
-    Ok(services.history.list(&signed.principal, id, all, PageRequest::first(ENTRIES)).await?.items)
+    Ok(history::list(&services.inside, &signed.principal, id, all, PageRequest::first(ENTRIES)).await?.items)
 }
 
 async fn answer(
@@ -209,9 +210,9 @@ async fn answer(
     };
     let on_chain = async {
         tokio::try_join!(
-            services.accounts.get(principal, id),
+            accounts::get(&services.inside, principal, id),
             services.transfers.limits(principal, id),
-            services.policies.get(operator, id),
+            policies::get(&services.inside, operator, id),
         )
     };
     let (on_chain, keys, entries) = tokio::join!(on_chain, keys, newest);
@@ -224,7 +225,7 @@ async fn answer(
             )?;
             let away = AccountAwayPage {
                 frame,
-                view: services.accounts.known(operator, id).await?,
+                view: accounts::known(&services.inside, operator, id).await?,
                 older_keys: older_keys(id, &keys),
                 keys: keys.items,
                 names: named(&entries).named(services, operator).await?,
@@ -238,7 +239,10 @@ async fn answer(
     let (keys, entries) = (keys?, entries?);
     let halted_for = who_halted(services, signed, view.halt_action).await?;
     let unpausing_waits = match policy.policy.0.paused && view.halt.is_none() {
-        true => services.policies.compare(operator, id, &unpausing(None)).await.ok().and_then(|to| to.waits),
+        true => policies::compare(&services.inside, operator, id, &unpausing(None))
+            .await
+            .ok()
+            .and_then(|to| to.waits),
         false => None,
     };
     let charts = match is_overview {
@@ -286,7 +290,9 @@ pub async fn pause(
         }
         _ => PolicyUpdate { paused: Some(true), ..PolicyUpdate::default() },
     };
-    match services.policies.patch(&signed.operator, id, update, (signed.principal.key_id(), &scope)).await {
+    match policies::patch(&services.inside, &signed.operator, id, update, (signed.principal.key_id(), &scope))
+        .await
+    {
         Ok(change) => Ok(after_change(id, &change)),
         Err(error) => {
             answer(&services, &signed, id, Shows::refused(Tab::Overview, form, Complaint::of(error)?)).await
@@ -306,7 +312,9 @@ pub async fn change_tags(
     let changed = match Tags::parse(words) {
         Ok(tags) => {
             let change = AccountChange { tags: Some(tags), ..AccountChange::default() };
-            services.accounts.update(&signed.operator, id, change, &scope).await.map_err(ApiError::from)
+            accounts::update(&services.inside, &signed.operator, id, change, &scope)
+                .await
+                .map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
     };
@@ -325,7 +333,7 @@ pub async fn halt(
     OnRecord { scope, .. }: OnRecord,
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
-    match services.halts.halt_account(&signed.operator, id, &scope).await {
+    match halts::halt_account(&services.inside, &signed.operator, id, &scope).await {
         Ok(_) => Ok(see(&format!("/dashboard/accounts/{id}?halted=1"))),
         Err(error) => {
             let shows = Shows::refused(Tab::Settings, Form::default(), Complaint::of(error)?);
@@ -341,7 +349,7 @@ pub async fn drop_pending(
     PageId(id): PageId<AccountId>,
     form: Form,
 ) -> Result<Response, PageError> {
-    services.policies.drop_pending(&signed.operator, id, &scope).await?;
+    policies::drop_pending(&services.inside, &signed.operator, id, &scope).await?;
     Ok(match form.text("from") {
         "pending" => see("/dashboard/pending?dropped=1"),
         _ => see(&format!("/dashboard/accounts/{id}?dropped=1")),
@@ -372,9 +380,7 @@ pub async fn create_key(
     let made = match asked {
         Ok(asked) => {
             let holder = KeyHolder::Agent(id);
-            services
-                .keys
-                .create(&signed.principal, holder, asked, drawn, &scope)
+            keys::create(&services.inside, &signed.principal, holder, asked, drawn, &scope)
                 .await
                 .map_err(ApiError::from)
         }
@@ -400,6 +406,6 @@ pub async fn revoke_key(
     form: Form,
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    services.keys.revoke(&signed.principal, key, &scope).await?;
+    keys::revoke(&services.inside, &signed.principal, key, &scope).await?;
     Ok(see(&format!("/dashboard/accounts/{id}/keys?revoked=1")))
 }

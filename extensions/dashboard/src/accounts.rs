@@ -11,7 +11,7 @@ use purser_api::web::{ApiError, OnRecord, RequestRandom};
 use purser_model::{
     AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Operator, PageRequest,
 };
-use purser_service::{AccountView, ServiceError, Services};
+use purser_service::{AccountView, ServiceError, Services, accounts};
 
 use super::form::Form;
 use super::page::{Complaint, Frame, PageError, QueryParams, Section, page, see};
@@ -92,7 +92,7 @@ pub async fn search(
     filter: AccountFilter,
     wanted: &str,
 ) -> Result<Vec<AccountId>, ServiceError> {
-    let listed = services.accounts.list(operator, filter, PageRequest::first(TOGETHER)).await?;
+    let listed = accounts::list(&services.inside, operator, filter, PageRequest::first(TOGETHER)).await?;
     Ok(listed.items.iter().filter(|view| holds(view, wanted)).map(|view| view.account.id).collect())
 }
 
@@ -116,7 +116,7 @@ pub async fn show(
     let operator = &signed.operator;
     let status = asked.read("status")?;
     let request = asked.page(TOGETHER);
-    let listed = services.accounts.list(operator, status, request).await?;
+    let listed = accounts::list(&services.inside, operator, status, request).await?;
     let mut accounts = listed.items;
     if let Some(wanted) = asked.given("search") {
         accounts.retain(|view| holds(view, wanted));
@@ -187,9 +187,7 @@ pub async fn create(
     let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
         Ok((name, policy)) => {
             let new = CreateAccount { name, metadata: None, tags: None, policy };
-            services
-                .accounts
-                .create(signed.operator.clone(), new, drawn, &scope)
+            accounts::create(&services.inside, signed.operator.clone(), new, drawn, &scope)
                 .await
                 .map_err(ApiError::from)
         }

@@ -8,7 +8,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use purser_api::web::{FileFormat, actions_as_file};
 use purser_model::{ActionFilter, ActionOutcome, ActionWord, Invalid, ListedAction, Page};
-use purser_service::{ExplorerUrl, Services};
+use purser_service::{ExplorerUrl, Services, actions};
 
 use super::days::{Day, by_day};
 use super::names::{Names, Shown};
@@ -77,7 +77,7 @@ pub async fn show(
     let request = asked.page(LIMIT);
     let listed = match &unclear {
         Some(_) => Page { items: Vec::new(), next: None },
-        None => services.actions.list(&signed.operator, &filter, request).await?,
+        None => actions::list(&services.inside, &signed.operator, &filter, request).await?,
     };
     let ids = listed.items.iter().flat_map(|one| [&one.action.object_id, &one.action.made_id]).flatten();
     let mut shown = Shown::default();
@@ -95,7 +95,7 @@ pub async fn show(
         xlsx: file("xlsx"),
         days: by_day(listed.items, |listed| listed.action.created_at, listed.next.is_some()),
         names,
-        explorer: services.actions.explorer(&signed.operator).ok(),
+        explorer: actions::explorer(&services.inside, &signed.operator).ok(),
         asked,
         unclear,
     };
@@ -129,6 +129,6 @@ pub async fn file(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let filter = filter(&asked, asked.read("object_id")?)?;
-    let pages = services.actions.all(&signed.operator, filter);
+    let pages = actions::all(&services.inside, &signed.operator, filter);
     Ok(actions_as_file(FileFormat::of_path(uri.path()), pages).await?)
 }

@@ -10,7 +10,7 @@ use purser_model::{
 };
 use purser_service::{
     APPROVAL_OLD, AccountView, BudgetView, Condition, Part, Report, SeenBudget, ServiceError, Services,
-    Severity, is_near,
+    Severity, actions, budgets, is_near, policies, signers,
 };
 
 use super::session::Signed;
@@ -211,13 +211,14 @@ pub async fn attention(
         found.extend(part.problems.iter().map(|problem| Attention::new(condition, problem.clone())));
     }
     found.extend(unknown(accounts));
-    found.extend(services.signers.low_on_sol(operator.network).into_iter().map(|(wallet, lamports)| {
+    found
+        .extend(signers::low_on_sol(&services.inside, operator.network).into_iter().map(|(wallet, lamports)| {
         let what = format!(
             "The relayer's wallet {wallet} can spend only {lamports} lamports on fees and rent: send it SOL."
         );
         Attention::new(Condition::FeePayerLow, what)
     }));
-    let defences = services.signers.open_defences(operator).await;
+    let defences = signers::open_defences(&services.inside, operator).await;
     found.extend(defences.iter().map(|defence| Attention::of_defence(defence, &operator.address)));
     // Where all are halted, no account's own state stops it.
     let concerns = Concern::ALL.into_iter().filter(|concern| !all_are_halted || *concern == Concern::Low);
@@ -296,12 +297,18 @@ async fn of_budgets(
     signed: &Signed,
     accounts: &[AccountView],
 ) -> Result<Vec<Attention>, ServiceError> {
-    let listed = services.budgets.list(&signed.operator, PageRequest::first(LOOKED_AT)).await;
+    let listed = budgets::list(&services.inside, &signed.operator, PageRequest::first(LOOKED_AT)).await;
     let (budgets, is_now) = match listed {
         Ok(page) => (page.items.into_iter().map(|view| (view, String::new())).collect(), true),
         Err(_) => {
             let of = |seen: SeenBudget| (seen.view, format!(", as of {}", moment_text(seen.at)));
-            (services.budgets.last_seen(&signed.operator).into_iter().map(of).collect::<Vec<_>>(), false)
+            (
+                budgets::last_seen(&services.inside, &signed.operator)
+                    .into_iter()
+                    .map(of)
+                    .collect::<Vec<_>>(),
+                false,
+            )
         }
     };
     let of = |(budget, as_seen): &(BudgetView, String)| {
@@ -351,7 +358,7 @@ async fn waiting(
     signed: &Signed,
     accounts: &[AccountView],
 ) -> Result<Option<Attention>, ServiceError> {
-    let waiting = services.policies.list_waiting(&signed.operator, LOOKED_AT).await?;
+    let waiting = policies::list_waiting(&services.inside, &signed.operator, LOOKED_AT).await?;
     let Some(first) = waiting.first() else { return Ok(None) };
     let id = first.pending.account_id;
     let known = accounts.iter().find(|view| view.account.id == id);
@@ -373,7 +380,8 @@ async fn cut(services: &Services, signed: &Signed) -> Result<Option<Attention>, 
         until: Some(now.before(BULK_CHANGE_TAKES)),
         ..ActionFilter::default()
     };
-    let changes = services.actions.list(&signed.operator, &filter, PageRequest::first(BULK_CHANGES)).await?;
+    let changes =
+        actions::list(&services.inside, &signed.operator, &filter, PageRequest::first(BULK_CHANGES)).await?;
     let of = |listed: &&ListedAction| listed.action.outcome == ActionOutcome::Unknown;
     let Some(ListedAction { action, .. }) = changes.items.iter().find(of) else { return Ok(None) };
     let what = "A change of many accounts ended on the way: the versions of their policies say how far it came. It began at";
@@ -421,7 +429,7 @@ pub async fn who_halted(
 ) -> Result<Option<String>, ServiceError> {
     let Some(id) = action else { return Ok(None) };
     let filter = ActionFilter { id: Some(id), ..ActionFilter::default() };
-    let found = services.actions.list(&signed.operator, &filter, PageRequest::first(1)).await?;
+    let found = actions::list(&services.inside, &signed.operator, &filter, PageRequest::first(1)).await?;
     let asked = found.items.into_iter().next();
     Ok(asked.and_then(|listed| listed.key_name.or(Some(listed.key_hint?.as_str().to_owned()))))
 }

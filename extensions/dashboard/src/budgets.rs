@@ -12,7 +12,9 @@ use purser_model::{
     BudgetId, Invalid, Limit, Page, PageRequest, RequestFingerprint, Timestamp, UpdateBudget, UsdcAmount,
 };
 use purser_service::audit_scope::AuditScope;
-use purser_service::{AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services};
+use purser_service::{
+    AccountView, BudgetComparison, BudgetUse, BudgetView, Caps, ServiceError, Services, accounts, budgets,
+};
 
 use super::accounts::TOGETHER;
 use super::form::Form;
@@ -44,10 +46,10 @@ pub async fn show(
 ) -> Result<Response, PageError> {
     let request = asked.page(LIMIT);
     let is_first = request.cursor.is_none();
-    let (budgets, seen_at) = match services.budgets.list(&signed.operator, request).await {
+    let (budgets, seen_at) = match budgets::list(&services.inside, &signed.operator, request).await {
         Ok(budgets) => (budgets, None),
         Err(error @ ServiceError::ChainUnavailable { .. }) if is_first => {
-            let seen = services.budgets.last_seen(&signed.operator);
+            let seen = budgets::last_seen(&services.inside, &signed.operator);
             let Some(at) = seen.iter().map(|seen| seen.at).min() else { return Err(error.into()) };
             (Page { items: seen.into_iter().map(|seen| seen.view).collect(), next: None }, Some(at))
         }
@@ -154,10 +156,10 @@ async fn get_or_seen(
     signed: &Signed,
     id: BudgetId,
 ) -> Result<(BudgetView, Option<Timestamp>), ServiceError> {
-    match services.budgets.get(&signed.operator, id).await {
+    match budgets::get(&services.inside, &signed.operator, id).await {
         Ok(budget) => Ok((budget, None)),
         Err(error @ ServiceError::ChainUnavailable { .. }) => {
-            let seen = services.budgets.last_seen(&signed.operator);
+            let seen = budgets::last_seen(&services.inside, &signed.operator);
             let seen = seen.into_iter().find(|seen| seen.view.budget_id == id).ok_or(error)?;
             Ok((seen.view, Some(seen.at)))
         }
@@ -175,7 +177,7 @@ async fn answer(
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
     let mut accounts =
-        services.accounts.list(&signed.operator, None, PageRequest::first(TOGETHER)).await?.items;
+        accounts::list(&services.inside, &signed.operator, None, PageRequest::first(TOGETHER)).await?.items;
     let unknown = accounts.iter().filter(|view| view.policy.is_none()).count();
     let named = |view: &AccountView| view.budget.or_else(|| view.seen.as_ref().and_then(|seen| seen.budget));
     accounts.retain(|view| named(view) == Some(budget.budget_id));
@@ -222,11 +224,11 @@ async fn carry_out(
 ) -> Result<CapsOutcome, ApiError> {
     let update = update(form)?;
     let BudgetComparison { before, after, warnings, waits } =
-        services.budgets.compare(&signed.operator, id, update).await?;
+        budgets::compare(&services.inside, &signed.operator, id, update).await?;
     let caps = fingerprint(&before, &after);
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == caps {
-        let done = services.budgets.update(&signed.operator, id, update, scope).await?;
+        let done = budgets::update(&services.inside, &signed.operator, id, update, scope).await?;
         let what = if done.waits() { "waits" } else { "changed" };
         return Ok(CapsOutcome::Done(see(&format!("{PATH}/{id}?{what}=1"))));
     }

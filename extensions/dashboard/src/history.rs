@@ -8,7 +8,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use purser_api::web::{FileFormat, all_entries_as_file, entries_as_file};
 use purser_model::{AccountId, EntryKind, EntryOutcome, HistoryFilter, Invalid, PageRequest};
-use purser_service::{AccountView, EntryView, Services};
+use purser_service::{AccountView, EntryView, Services, accounts, history};
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, PageId, QueryParams, Section, Tab, page};
@@ -52,12 +52,12 @@ pub async fn show(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let filter = filter(&asked)?;
-    let view = services.accounts.known(&signed.operator, id).await?;
+    let view = accounts::known(&services.inside, &signed.operator, id).await?;
     let path = format!("/dashboard/accounts/{id}/history");
     let searched = asked.given("search").map(str::to_owned);
     let rows = if searched.is_some() { SEARCHED_TOGETHER } else { LIMIT };
     let lists = async |request| {
-        Ok::<_, PageError>(services.history.list(&signed.principal, id, filter, request).await?)
+        Ok::<_, PageError>(history::list(&services.inside, &signed.principal, id, filter, request).await?)
     };
     let mut listed = lists(asked.page(rows)).await?;
     if let Some(wanted) = &searched {
@@ -113,7 +113,7 @@ pub async fn file(
     uri: Uri,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let pages = services.history.all(&signed.principal, id, filter(&asked)?).await?;
+    let pages = history::all(&services.inside, &signed.principal, id, filter(&asked)?).await?;
     Ok(entries_as_file(FileFormat::of_path(uri.path()), id, pages).await?)
 }
 
@@ -124,6 +124,6 @@ pub async fn file_of_all(
     uri: Uri,
     asked: QueryParams,
 ) -> Result<Response, PageError> {
-    let pages = services.history.all_of_operator(&signed.operator, filter(&asked)?)?;
+    let pages = history::all_of_operator(&services.inside, &signed.operator, filter(&asked)?)?;
     Ok(all_entries_as_file(FileFormat::of_path(uri.path()), pages).await?)
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use purser_api::web::OnRecord;
 use purser_approvals::Approvals;
 use purser_model::{AccountId, AccountStatus, Limit, PageRequest, Timestamp, UsdcAmount};
-use purser_service::{AccountView, Services};
+use purser_service::{AccountView, Services, accounts, halts, health};
 
 use super::attention::{Attention, HaltOfAll, LOOKED_AT, all_clear, attention, cap_of, halt_of_all};
 use super::once::{FormWork, work};
@@ -120,9 +120,9 @@ pub async fn show(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
-    let listed = services.accounts.list(operator, None, PageRequest::first(LOOKED_AT)).await?;
+    let listed = accounts::list(&services.inside, operator, None, PageRequest::first(LOOKED_AT)).await?;
     let accounts = listed.items;
-    let report = services.health.report().await;
+    let report = health::report(&services.inside).await;
     let halt = halt_of_all(&services, &signed, &accounts).await?;
     let attention = attention((&services, &approvals), &signed, &accounts, &report, halt.is_some()).await?;
     let (stack, refusals, since_yesterday) = tokio::try_join!(
@@ -184,7 +184,7 @@ async fn stop_page(
     signed: &Signed,
     complaint: Option<Complaint>,
 ) -> Result<Response, PageError> {
-    let count = services.accounts.count(&signed.operator).await.ok();
+    let count = accounts::count(&services.inside, &signed.operator).await.ok();
     let frame = signed.frame(Section::Home);
     let shown = StopPage { frame, count, complaint };
     Ok(page(&shown, shown.complaint.as_ref()))
@@ -222,7 +222,7 @@ pub async fn stop_all(
     signed: Signed,
     OnRecord { scope, .. }: OnRecord,
 ) -> Result<Response, PageError> {
-    match services.halts.halt_all(&signed.operator, &scope).await {
+    match halts::halt_all(&services.inside, &signed.operator, &scope).await {
         Ok(_) => Ok(see("/dashboard?stopped=1")),
         Err(error) => stop_page(&services, &signed, Some(Complaint::of(error)?)).await,
     }

@@ -9,7 +9,7 @@ use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
     AccountName, ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Scope, Scopes, SessionId, Timestamp,
 };
-use purser_service::{NewKey, Resource, ServiceError, Services};
+use purser_service::{NewKey, Resource, ServiceError, Services, keys};
 
 use super::Desk;
 use super::form::Form;
@@ -97,7 +97,7 @@ async fn revocable(
             Some(maker) => match of_maker.get(&maker) {
                 Some(may) => *may,
                 None => {
-                    let may = services.keys.is_own_or_made(&signed.principal, maker).await?;
+                    let may = keys::is_own_or_made(&services.inside, &signed.principal, maker).await?;
                     of_maker.insert(maker, may);
                     may
                 }
@@ -120,7 +120,7 @@ async fn answer(
 ) -> Result<Response, PageError> {
     let services = &desk.services;
     let request = asked.page(KEYS);
-    let listed = desk.services.keys.list(&signed.operator, KeyHolder::Operator, request).await?;
+    let listed = keys::list(&desk.services.inside, &signed.operator, KeyHolder::Operator, request).await?;
     let mut shown = Shown::default();
     listed.items.iter().filter_map(|key| key.made_by).for_each(|maker| shown.key(maker));
     let shown = KeysPage {
@@ -158,8 +158,14 @@ pub async fn create(
 ) -> Result<Response, PageError> {
     let made = match asked(&form) {
         Ok(asked) => {
-            let made =
-                desk.services.keys.create(&signed.principal, KeyHolder::Operator, asked, drawn, &scope);
+            let made = keys::create(
+                &desk.services.inside,
+                &signed.principal,
+                KeyHolder::Operator,
+                asked,
+                drawn,
+                &scope,
+            );
             made.await.map_err(ApiError::from)
         }
         Err(invalid) => Err(invalid.into()),
@@ -194,7 +200,7 @@ pub async fn revoke(
     form: Form,
 ) -> Result<Response, PageError> {
     let key: KeyId = form.text("key").parse().map_err(|_| ServiceError::NotFound(Resource::Key))?;
-    match desk.services.keys.revoke(&signed.principal, key, &scope).await {
+    match keys::revoke(&desk.services.inside, &signed.principal, key, &scope).await {
         Ok(()) => Ok(see("/dashboard/keys?revoked=1")),
         Err(error) => {
             let (asked, form) = (QueryParams::default(), Form::default());

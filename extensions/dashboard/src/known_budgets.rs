@@ -1,7 +1,7 @@
 //! Budgets, where an account names one.
 
 use purser_model::{BudgetId, Limit, Operator, PageRequest, UsdcAmount};
-use purser_service::{BudgetView, Services};
+use purser_service::{BudgetView, Services, budgets};
 
 use super::text::limit_text;
 
@@ -15,7 +15,7 @@ pub struct KnownBudgets(Vec<BudgetView>);
 impl KnownBudgets {
     /// None where the chain does not answer: a page comes all the same, and names a budget by its id.
     pub async fn of(services: &Services, operator: &Operator) -> Self {
-        let listed = services.budgets.list(operator, PageRequest::first(OFFERED)).await;
+        let listed = budgets::list(&services.inside, operator, PageRequest::first(OFFERED)).await;
         Self(listed.map(|page| page.items).unwrap_or_default())
     }
 

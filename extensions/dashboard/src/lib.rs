@@ -110,7 +110,8 @@ pub fn routes(
     public_url: &str,
     key: Option<Arc<SealingKey>>,
 ) -> Router {
-    let (sessions, passkeys) = (Sessions::new(services), Passkeys::new(services, key));
+    let (sessions, passkeys) =
+        (Sessions::new(services.inside.clone()), Passkeys::new(services.inside.clone(), key));
     let ceremonies = Arc::new(passkeys::offered(&passkeys, public_url));
     let services = Arc::new(services.clone());
     let desk = Desk { services, approvals, many, guard, sessions, passkeys, ceremonies };

@@ -13,7 +13,7 @@ use purser_model::{
     AccountFilter, AccountId, Action, ActionFilter, ActionOutcome, Invalid, PageRequest, PolicyUpdate, Rule,
     Selection, Tag, Timestamp,
 };
-use purser_service::{RulesInForce, ServiceError, Services, Will};
+use purser_service::{RulesInForce, ServiceError, Services, Will, actions};
 use serde_json::{Map, Value, json};
 
 use super::accounts::search;
@@ -309,7 +309,7 @@ async fn carry_out(
     let _turn = many.turn(operator, &asked).await;
     let all = compare(many, operator, &shown_accounts(form)?, &asked, false).await?;
     let of = (operator, on_record);
-    let changed = change((many, &services.actions), of, &asked, fields.as_ref(), all).await;
+    let changed = change(many, of, &asked, fields.as_ref(), all).await;
     let budgets = KnownBudgets::of(services, operator).await;
     let rows: Vec<Row> = changed.iter().map(|one| done(one, &budgets)).collect();
     let count = |outcome| rows.iter().filter(|row| row.outcome == outcome).count();
@@ -338,7 +338,8 @@ async fn find_entered(services: &Services, signed: &Signed) -> Result<Form, Page
             key_id: Some(signed.principal.key_id()),
             ..ActionFilter::default()
         };
-        let listed = services.actions.list(&signed.operator, &filter, PageRequest::first(RECORDS)).await?;
+        let listed =
+            actions::list(&services.inside, &signed.operator, &filter, PageRequest::first(RECORDS)).await?;
         let is_interrupted = |action: &Action| {
             action.session_id == Some(signed.session) && action.outcome == ActionOutcome::Unknown
         };

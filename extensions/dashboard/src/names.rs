@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use purser_model::{AccountId, Address, Counterparty, KeyId, Operator, Recipient};
-use purser_service::{ServiceError, Services};
+use purser_service::{ServiceError, Services, accounts, keys};
 
 /// What a page shows, and would like to name.
 #[derive(Default)]
@@ -61,8 +61,8 @@ impl Shown {
             (accounts.into_iter().collect(), addresses.into_iter().collect());
         let keys: Vec<_> = keys.into_iter().collect();
         let (accounts, keys) = tokio::try_join!(
-            services.accounts.named(operator, &accounts, &addresses),
-            services.keys.named(operator, &keys)
+            accounts::named(&services.inside, operator, &accounts, &addresses),
+            keys::named(&services.inside, operator, &keys)
         )?;
         Ok(Names {
             paid_at: accounts.iter().map(|account| (account.token_account, account.id)).collect(),

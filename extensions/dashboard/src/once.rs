@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use purser_api::web::{carry_out, mark_replayed, receive};
 use purser_model::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
-use purser_service::{NamedRequest, RequestStart, RequestState, ServiceError, Services};
+use purser_service::{NamedRequest, RequestStart, RequestState, ServiceError, Services, requests};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Desk;
@@ -41,7 +41,7 @@ pub enum FormWork {
 /// Where the work stands that such a page was told of, by the name in its address.
 pub async fn work(services: &Services, signed: &Signed, name: &str) -> Result<FormWork, PageError> {
     let key = IdempotencyKey::parse(format!("{NAMES}{name}"))?;
-    Ok(match services.requests.state(&signed.operator, &key).await? {
+    Ok(match requests::state(&services.inside, &signed.operator, &key).await? {
         RequestState::Running => FormWork::Running,
         RequestState::Answered(StoredAnswer { status: 303, body: StoredBody::Plain(place) }) => {
             FormWork::Done(see(&place))
@@ -90,10 +90,10 @@ async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, P
     if !is_named {
         return Ok(next.run(request).await);
     }
-    let requests = &desk.services.requests;
+    let inside = &desk.services.inside;
     let deadline = Instant::now() + if progress.is_some() { DONE_WITHIN } else { PATIENCE };
     let begun = loop {
-        match requests.begin(&signed.operator, named.clone()).await {
+        match requests::begin(inside, &signed.operator, named.clone()).await {
             Err(ServiceError::RequestRunning) if Instant::now() < deadline => sleep(LOOK_EVERY).await,
             Err(ServiceError::RequestRunning) => {
                 return progress.ok_or_else(|| ServiceError::RequestRunning.into());
@@ -103,10 +103,10 @@ async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, P
     };
     match (begun, progress) {
         (RequestStart::Answered(status, body), _) => Ok(again(status, body)),
-        (RequestStart::Run(run), None) => Ok(carry_out(requests, run, request, next).await?),
+        (RequestStart::Run(run), None) => Ok(carry_out(inside, run, request, next).await?),
         (RequestStart::Run(run), Some(progress)) => {
             // It goes on when nobody waits for it any longer.
-            let carried = timeout(DONE_WITHIN, carry_out(requests, run, request, next)).await;
+            let carried = timeout(DONE_WITHIN, carry_out(inside, run, request, next)).await;
             Ok(carried.unwrap_or(Ok(progress))?)
         }
     }

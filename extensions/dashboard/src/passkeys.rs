@@ -10,7 +10,7 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::{Ceremony, Passkey, PasskeyId};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Resource, ServiceError};
+use purser_service::{Resource, ServiceError, keys};
 
 pub use self::ceremony::Ceremonies;
 use self::ceremony::{Answer, Challenge, Unproven};
@@ -232,7 +232,7 @@ async fn new_page(
     let listed = desk.passkeys.list(&signed.principal).await?;
     let own = listed.iter().filter(|view| view.key.id == key_id);
     let known = own.map(|view| view.passkey.credential_id.as_str());
-    let key = desk.services.keys.own(&signed.principal).await?;
+    let key = keys::own(&desk.services.inside, &signed.principal).await?;
     let of_key = key.name.as_deref().unwrap_or(key.hint.as_str());
     let shown_as = format!("{} ({of_key})", signed.operator.name.as_str());
     let asked = ceremonies.ask_for_new(key_id.bytes(), &shown_as, known);

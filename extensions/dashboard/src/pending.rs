@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_model::{Timestamp, WaitingPolicy};
-use purser_service::Services;
+use purser_service::{Services, policies};
 
 use super::names::{Names, Shown};
 use super::page::{Frame, PageError, QueryParams, Section, page};
@@ -41,7 +41,7 @@ pub async fn show(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let operator = &signed.operator;
-    let listed = services.policies.list_waiting(operator, LISTED).await?;
+    let listed = policies::list_waiting(&services.inside, operator, LISTED).await?;
     let mut shown = Shown::default();
     let mut waiting = Vec::new();
     for (index, policy) in listed.into_iter().enumerate() {
@@ -50,7 +50,8 @@ pub async fn show(
         if let Some(asking) = &policy.asking {
             shown.key(asking.key_id);
         }
-        let current = if index < COMPARED { services.policies.get(operator, id).await.ok() } else { None };
+        let current =
+            if index < COMPARED { policies::get(&services.inside, operator, id).await.ok() } else { None };
         let changes = current.and_then(|current| {
             let rows = compared(&current.policy.0, &current.pending?.policy.0);
             Some(rows.into_iter().filter(FieldChange::is_changed).collect())

@@ -13,7 +13,8 @@ use purser_model::{
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{
-    AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services,
+    AccountBounds, AccountView, Forbidden, PolicyComparison, PolicyView, ServiceError, Services, accounts,
+    policies,
 };
 use serde_json::{Map, Value, json};
 
@@ -293,7 +294,7 @@ pub async fn show(
     signed: Signed,
     PageId(id): PageId<AccountId>,
 ) -> Result<Response, PageError> {
-    let current = services.policies.get(&signed.operator, id).await?;
+    let current = policies::get(&services.inside, &signed.operator, id).await?;
     let form = form_of(&current.policy.0, current.version.0, &current.bounds());
     answer(&services, &signed, id, form, PolicyAnswer::Asked).await
 }
@@ -312,7 +313,7 @@ async fn answer(
     form: Form,
     answer: PolicyAnswer,
 ) -> Result<Response, PageError> {
-    let view = services.accounts.get(&signed.principal, id).await?;
+    let view = accounts::get(&services.inside, &signed.principal, id).await?;
     let (comparison, complaint, is_for_admin) = match answer {
         PolicyAnswer::Asked => (None, None, false),
         PolicyAnswer::Compared(compared) => (Some(compared), None, false),
@@ -373,12 +374,12 @@ async fn carry_out(
 ) -> Result<FormOutcome, ApiError> {
     let update = update(form)?;
     let PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits } =
-        services.policies.compare(&signed.operator, id, &update).await?;
+        policies::compare(&services.inside, &signed.operator, id, &update).await?;
     let fields = fingerprint(form, &bounds_before)?;
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == fields {
         let by = (signed.principal.key_id(), scope);
-        let change = services.policies.patch(&signed.operator, id, update, by).await?;
+        let change = policies::patch(&services.inside, &signed.operator, id, update, by).await?;
         return Ok(FormOutcome::Done(after_change(id, &change)));
     }
     let budgets = KnownBudgets::of(services, &signed.operator).await;
@@ -426,7 +427,7 @@ pub async fn versions(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let request = asked.page(VERSIONS);
-    let versions = services.policies.versions(&signed.operator, id, request).await?;
+    let versions = policies::versions(&services.inside, &signed.operator, id, request).await?;
     let mut shown = Shown::default();
     shown.account(id);
     versions.items.iter().filter_map(|one| one.key_id).for_each(|key| shown.key(key));

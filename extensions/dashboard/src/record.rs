@@ -66,7 +66,7 @@ pub async fn record(State(desk): State<Desk>, request: Request, next: Next) -> R
     let session_id = request.extensions().get::<Signed>().map(|signed| signed.session);
     let is_stop = request.extensions().get::<IsStop>().is_some_and(|IsStop(is_stop)| *is_stop);
     let act = Act { name, session_id, is_stop, read };
-    on_record(&desk.services.actions, act, request, next)
+    on_record(&desk.services.inside, act, request, next)
         .await
         .unwrap_or_else(|error| PageError::from(error).into_response())
 }

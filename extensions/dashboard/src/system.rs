@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use purser_model::Network;
-use purser_service::{Report, Services};
+use purser_service::{Report, Services, signers};
 
 pub struct System {
     /// What is checked, and how it is.
@@ -28,8 +28,8 @@ pub struct WalletShown {
 impl System {
     /// As this relayer sees it, without asking anybody.
     pub fn of(services: &Services, network: Network, report: &Report) -> Self {
-        let figures = services.signers.figures(network);
-        let low = services.signers.low_on_sol(network);
+        let figures = signers::figures(&services.inside, network);
+        let low = signers::low_on_sol(&services.inside, network);
         let of_network = report.parts.iter().filter(|part| part.network.is_none_or(|of| of == network));
         // What else is wrong is said above.
         let parts = of_network.filter(|part| ["database", "nodes"].contains(&part.name));

@@ -11,7 +11,7 @@ use purser_model::{
     Invalid, Limit, Memo, Page, Recipient, Rejection, RejectionReason, RuleCheck, RuleValue, SpendingPolicy,
     TransferFilter, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, amount_from_text,
 };
-use purser_service::{Preview, Services, TransferView};
+use purser_service::{Preview, Services, TransferView, policies};
 
 use super::days::{Day, by_day, total};
 use super::form::Form;
@@ -300,7 +300,7 @@ pub async fn one(
     let view = services.transfers.get(&signed.principal, id).await?;
     let account = view.transfer.request.from;
     let version = match view.transfer.policy_version {
-        Some(version) => services.policies.version(&signed.operator, account, version).await?,
+        Some(version) => policies::version(&services.inside, &signed.operator, account, version).await?,
         None => None,
     };
     let policy = version.and_then(|version| version.policy).map(|policy| policy.0);

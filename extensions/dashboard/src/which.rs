@@ -1,7 +1,7 @@
 //! The account that a filter means, as a person types it: by its id, one of its addresses or its name, which may be that of several.
 
 use purser_model::{AccountId, PageRequest};
-use purser_service::{AccountView, ServiceError, Services};
+use purser_service::{AccountView, ServiceError, Services, accounts};
 
 use super::accounts::TOGETHER;
 use super::page::QueryParams;
@@ -56,7 +56,8 @@ pub async fn which(
     if let Ok(id) = typed.parse() {
         return Ok(Which::One(id));
     }
-    let mut all = services.accounts.list(&signed.operator, None, PageRequest::first(TOGETHER)).await?.items;
+    let mut all =
+        accounts::list(&services.inside, &signed.operator, None, PageRequest::first(TOGETHER)).await?.items;
     let wanted = typed.to_lowercase();
     // Who is called so, and only if nobody is, whose name has it in it.
     let is = all.iter().any(|view| is_called(view, typed, &wanted));

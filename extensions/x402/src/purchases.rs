@@ -46,8 +46,8 @@ pub(crate) struct Purchases {
 
 impl Purchases {
     pub fn new(services: &Services) -> Self {
-        let Services { hand_overs, fetches, tasks, .. } = services.clone();
-        Self { hand_overs, fetches, tasks }
+        let Services { inside, hand_overs, fetches, .. } = services.clone();
+        Self { hand_overs, fetches, tasks: inside.tasks.clone() }
     }
 
     /// Parses the URL of a resource. Invalid: it may not be reached.

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use purser_api::http::Inside;
+use purser_api::http::BesideRest;
 use purser_api::web::{AnyKey, ApiError, BODY_BYTES_MAX, Code, OverRate, RequestId, check_json};
 use purser_mcp::{Caller, Refusal, Settings};
 use purser_model::{Invalid, Principal};
@@ -28,11 +28,11 @@ pub struct Section {
     operator_tools: bool,
 }
 
-pub fn open(section: &Section, inside: Inside<'_>) -> OpenApiRouter {
+pub fn open(section: &Section, with: BesideRest<'_>) -> OpenApiRouter {
     let Section { allowed_hosts, allowed_origins, operator_tools } = section.clone();
     let settings =
         Settings { allowed_hosts, allowed_origins, operator_tools, body_bytes_max: BODY_BYTES_MAX };
-    let extension = purser_mcp::routes(inside.rest, &inside.described, settings, refuse);
+    let extension = purser_mcp::routes(with.rest, &with.described, settings, refuse);
     extension.route_layer(from_fn(check_json)).route_layer(from_fn(name_caller))
 }
 

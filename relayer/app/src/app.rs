@@ -204,7 +204,7 @@ impl App {
                 index: store.index.clone(),
                 operators: store.operators.clone(),
                 policies: store.policies.clone(),
-                events: services.events.clone(),
+                inside: services.inside.clone(),
                 clock: SystemClock::of(&store),
                 metrics: metrics.clone(),
                 interval: Duration::from_millis(config.indexer.interval_ms),

@@ -34,6 +34,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ use self::memory::Memory;
 use purser_base::metrics::Metrics;
 use purser_chain::{ChainError, SolanaHistory};
 use purser_model::{Network, Operator};
-use purser_service::{Events, ServiceError};
+use purser_service::{Inside, ServiceError, limit_looks};
 use purser_store::SystemClock;
 use purser_store::{self as store, Readings, StoreError, Walk, WalkOwner};
 
@@ -99,7 +100,7 @@ pub struct IndexerParts {
     pub index: store::Index,
     pub operators: store::Operators,
     pub policies: store::Policies,
-    pub events: Events,
+    pub inside: Arc<Inside>,
     pub clock: SystemClock,
     pub metrics: Metrics,
     /// How often it looks without being woken.
@@ -268,7 +269,7 @@ impl Indexer {
             if !self.memory.takes_paid(operator.id) {
                 continue;
             }
-            let looked = self.parts.events.look_at_limits(&operator).await;
+            let looked = limit_looks::look_at_limits(&self.parts.inside, &operator).await;
             if !matches!(looked, Ok(true)) {
                 self.memory.mark_paid(operator.id);
             }

@@ -145,7 +145,7 @@ impl Indexer {
             return Ok(());
         };
         if let Some(account) = self.parts.accounts.find_account(operator.id, account).await? {
-            self.parts.events.look_at_balance(&operator, &account).await?;
+            purser_service::events::look_at_balance(&self.parts.inside, &operator, &account).await?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 mod halt_actions;
 mod list;
 
-use parking_lot::Mutex;
+pub use self::list::{count, known, list, named};
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +12,15 @@ use super::allowlist::resolve;
 use super::error::{Resource, ServiceError, from_chain};
 use super::last_seen::SeenAccount;
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
-use crate::Inside;
 use crate::audit_scope::AuditScope;
 use crate::parts::finish;
-use crate::policies::Policies;
+use crate::{Inside, policies};
 use purser_base::crash_point::crash_point;
 use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
     Account, AccountChange, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, BudgetId,
-    Counterparties, CreateAccount, DuplicateRule, Halt, HaltedBy, Operator, OperatorId, PolicyUpdate,
-    Principal, Provisioning, SeededRandom, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    Counterparties, CreateAccount, DuplicateRule, Halt, HaltedBy, Operator, PolicyUpdate, Principal,
+    Provisioning, SeededRandom, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_policy::Warning;
 use purser_store::StoreError;
@@ -65,367 +65,355 @@ pub struct AccountView {
     pub warnings: Option<Vec<Warning>>,
 }
 
-/// Agent accounts: created on the chain, listed from the database, their money and policy read live.
-#[derive(Clone)]
-pub struct Accounts {
-    inside: Arc<Inside>,
-    policies: Policies,
-    /// Operators that were refused one more account; some of their accounts may have been closed since.
-    full: Arc<Mutex<HashSet<OperatorId>>>,
-}
-
-impl Accounts {
-    pub(super) fn new(inside: Arc<Inside>, policies: Policies) -> Self {
-        Self { inside, policies, full: Arc::default() }
-    }
-
-    /// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
-    /// even when the caller leaves. With `drawn` from a request's name, repeating the call gives the same account.
-    /// Invalid: an allowlist that a new account cannot start with.
-    pub async fn create(
-        &self,
-        operator: Operator,
-        asked: CreateAccount,
-        drawn: Option<SeededRandom>,
-        scope: &AuditScope,
-    ) -> Result<AccountView, ServiceError> {
-        let (this, scope) = (self.clone(), scope.clone());
-        let work = async move {
+/// Creates an account with its policy. It becomes visible only once it is on the chain. The work runs to its end
+/// even when the caller leaves. With `drawn` from a request's name, repeating the call gives the same account.
+/// Invalid: an allowlist that a new account cannot start with.
+pub async fn create(
+    inside: &Arc<Inside>,
+    operator: Operator,
+    asked: CreateAccount,
+    drawn: Option<SeededRandom>,
+    scope: &AuditScope,
+) -> Result<AccountView, ServiceError> {
+    let work = {
+        let (inside, scope) = (inside.clone(), scope.clone());
+        async move {
             let mut drawn = drawn;
             for _ in 1..IDS_MAX {
-                match this.provision(&operator, &asked, drawn.clone(), &scope).await {
+                match provision(&inside, &operator, &asked, drawn.clone(), &scope).await {
                     Err(NotMade::AddressTaken(_)) => drawn = drawn.map(SeededRandom::next),
-                    made => return Ok(this.warned(&operator, made?).await),
+                    made => return Ok(warned(&inside, &operator, made?).await),
                 }
             }
-            Ok(this.warned(&operator, this.provision(&operator, &asked, drawn, &scope).await?).await)
-        };
-        finish(&self.inside.tasks, work).await
-    }
+            Ok(warned(&inside, &operator, provision(&inside, &operator, &asked, drawn, &scope).await?).await)
+        }
+    };
+    finish(&inside.tasks, work).await
+}
 
-    /// Adds the warnings about the policy of a new account.
-    async fn warned(&self, operator: &Operator, view: AccountView) -> AccountView {
-        let warnings = match &view.policy {
-            Some(policy) => {
-                self.policies.warnings(operator, &view.account, policy, &AccountBounds::default()).await
+/// Adds the warnings about the policy of a new account.
+async fn warned(inside: &Arc<Inside>, operator: &Operator, view: AccountView) -> AccountView {
+    let warnings = match &view.policy {
+        Some(policy) => {
+            policies::warnings(inside, operator, &view.account, policy, &AccountBounds::default()).await
+        }
+        None => Vec::new(),
+    };
+    AccountView { warnings: Some(warnings), ..view }
+}
+
+async fn provision(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    asked: &CreateAccount,
+    drawn: Option<SeededRandom>,
+    scope: &AuditScope,
+) -> Result<AccountView, NotMade> {
+    let Inside { chains, clock, .. } = &**inside;
+    let chain = &chains.get(operator.network)?.chain;
+    let agent_id = match &drawn {
+        Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
+        None => new_agent_id(clock.now(), clock.id_bits()),
+    };
+    let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
+    let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
+    scope.makes(id);
+    if drawn.is_some()
+        && let Some(account) = inside.store.accounts.find_account(operator.id, id).await?
+    {
+        return Ok(look_at(inside, operator, account).await?);
+    }
+    // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
+    let on_chain = read_operator(chains, operator).await?;
+    let policy = begin_with(inside, operator, &asked.policy).await?;
+    let now = clock.now();
+    let halt = Halt::of(on_chain.halted_by, None);
+    let status = AccountStatus::from_paused(policy.paused || halt.is_some());
+    let account = Account {
+        id,
+        operator_id: operator.id,
+        name: asked.name.clone(),
+        metadata: asked.metadata.clone(),
+        tags: asked.tags.clone().unwrap_or_default(),
+        address: agent,
+        token_account,
+        status,
+        allowlist_entries: policy.allowlist.len() as u64,
+        duplicates: DuplicateRule::AsAsked,
+        approvals: ApprovalRule::On,
+        create_token_accounts: false,
+        provisioning: Provisioning::Requested,
+        created_at: now,
+    };
+    let is_asked_again =
+        drawn.is_some() && inside.store.accounts.mark_account_asked_again(operator.id, id, now).await?;
+    if is_asked_again && let Some(made) = find_made(inside, operator, &account).await? {
+        return Ok(made);
+    }
+    if !is_asked_again {
+        write_down(inside, &account).await?;
+    }
+    let created = match chain.recorded(scope).create_agent(&on_chain, agent_id, &policy).await {
+        Ok(created) => created,
+        Err(error) => {
+            let is_taken = error.is_address_taken();
+            // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
+            if (is_taken || error.is_before_anything()) && !is_asked_again {
+                inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
             }
-            None => Vec::new(),
-        };
-        AccountView { warnings: Some(warnings), ..view }
+            let error = from_chain(operator.network, &error, false);
+            return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
+        }
+    };
+    if let AgentCreation::Created(confirmed) = &created {
+        scope.landed(confirmed);
     }
+    crash_point!("account.created");
+    inside.store.accounts.mark_account_ready(operator.id, id).await?;
+    let account = Account { provisioning: Provisioning::Ready, ..account };
+    if matches!(created, AgentCreation::AlreadyThere) {
+        return Ok(look_at(inside, operator, account).await?);
+    }
+    Ok(AccountView {
+        account,
+        balance: UsdcAmount::ZERO,
+        as_of: clock.now(),
+        status: Some(status),
+        halt,
+        halt_action: None,
+        spent: Some(UsdcAmount::ZERO),
+        policy: Some(policy),
+        budget: None,
+        seen: None,
+        warnings: None,
+    })
+}
 
-    async fn provision(
-        &self,
-        operator: &Operator,
-        asked: &CreateAccount,
-        drawn: Option<SeededRandom>,
-        scope: &AuditScope,
-    ) -> Result<AccountView, NotMade> {
-        let Inside { chains, clock, .. } = &*self.inside;
-        let chain = &chains.get(operator.network)?.chain;
-        let agent_id = match &drawn {
-            Some(drawn) => new_agent_id(drawn.at, drawn.id_bits),
-            None => new_agent_id(clock.now(), clock.id_bits()),
-        };
-        let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
-        let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
-        scope.makes(id);
-        if drawn.is_some()
-            && let Some(account) = self.inside.store.accounts.find_account(operator.id, id).await?
-        {
-            return Ok(self.look_at(operator, account).await?);
+/// An account that an earlier try put on the chain; this marks it ready.
+async fn find_made(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    account: &Account,
+) -> Result<Option<AccountView>, ServiceError> {
+    let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
+    match look_at(inside, operator, account).await {
+        Ok(view) => {
+            inside.store.accounts.mark_account_ready(operator.id, view.account.id).await?;
+            Ok(Some(view))
         }
-        // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
-        let on_chain = read_operator(chains, operator).await?;
-        let policy = self.begin_with(operator, &asked.policy).await?;
-        let now = clock.now();
-        let halt = Halt::of(on_chain.halted_by, None);
-        let status = AccountStatus::from_paused(policy.paused || halt.is_some());
-        let account = Account {
-            id,
-            operator_id: operator.id,
-            name: asked.name.clone(),
-            metadata: asked.metadata.clone(),
-            tags: asked.tags.clone().unwrap_or_default(),
-            address: agent,
-            token_account,
-            status,
-            allowlist_entries: policy.allowlist.len() as u64,
-            duplicates: DuplicateRule::AsAsked,
-            approvals: ApprovalRule::On,
-            create_token_accounts: false,
-            provisioning: Provisioning::Requested,
-            created_at: now,
-        };
-        let is_asked_again = drawn.is_some()
-            && self.inside.store.accounts.mark_account_asked_again(operator.id, id, now).await?;
-        if is_asked_again && let Some(made) = self.find_made(operator, &account).await? {
-            return Ok(made);
-        }
-        if !is_asked_again {
-            self.write_down(&account).await?;
-        }
-        let created = match chain.recorded(scope).create_agent(&on_chain, agent_id, &policy).await {
-            Ok(created) => created,
-            Err(error) => {
-                let is_taken = error.is_address_taken();
-                // Otherwise the row stays: it is invisible, and reconciling finishes or clears it.
-                if (is_taken || error.is_before_anything()) && !is_asked_again {
-                    self.inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
-                }
-                let error = from_chain(operator.network, &error, false);
-                return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
+        Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The policy that an account is created with.
+async fn begin_with(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    asked: &PolicyUpdate,
+) -> Result<SpendingPolicy, ServiceError> {
+    let open = SpendingPolicy::default();
+    let Some(listed) = &asked.allowed_counterparties else { return Ok(asked.merge(None, &open)) };
+    let resolved = resolve(inside, operator, listed, &open.allowlist).await;
+    let allowed = resolved.map_err(|error| match error {
+        ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
+        other => other,
+    })?;
+    if allowed.len() > ENTRIES_MAX {
+        let message = format!(
+            "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
+             afterwards"
+        );
+        return Err(Counterparties::invalid(message).within(POLICY).into());
+    }
+    Ok(asked.merge(Some(allowed), &open))
+}
+
+async fn write_down(inside: &Arc<Inside>, account: &Account) -> Result<(), ServiceError> {
+    let inserted = inside.store.accounts.insert_account_within(account, inside.quotas).await;
+    if let Err(StoreError::QuotaExceeded(_)) = &inserted {
+        inside.full.lock().insert(account.operator_id);
+    }
+    Ok(inserted?)
+}
+
+/// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
+pub async fn get(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<AccountView, ServiceError> {
+    let account = find_account(&inside.store.accounts, principal, id).await?;
+    let view = look_at(inside, principal.operator(), account).await?;
+    Ok(match principal {
+        Principal::Operator { .. } => view,
+        Principal::Agent { .. } => AccountView { policy: None, halt_action: None, ..view },
+    })
+}
+
+async fn look_at(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    account: Account,
+) -> Result<AccountView, ServiceError> {
+    let as_of = inside.clock.now();
+    let (on_chain, agent, now) = tokio::try_join!(
+        inside.read_limiter.read_operator(&inside.chains, operator),
+        inside.read_limiter.read_agent(&inside.chains, operator, &account),
+        window_now(&inside.chains, &inside.clock, operator)
+    )?;
+    let mut view = view(inside, (operator, on_chain.halted_by), account, agent, (as_of, now));
+    name_halt_actions(inside, operator.id, std::slice::from_mut(&mut view)).await?;
+    Ok(view)
+}
+
+/// Changes name, metadata, tags and rules. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
+pub async fn update(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    change: AccountChange,
+    _: &AuditScope,
+) -> Result<AccountView, ServiceError> {
+    let account = inside.store.accounts.find_account(operator.id, id).await?;
+    let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
+    // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
+    let view = look_at(inside, operator, account).await?;
+    let account = inside.store.accounts.update_account(&view.account, &change).await??;
+    Ok(AccountView { account, ..view })
+}
+
+/// The balance of one account, read from its token account now. Errors as [`get`].
+pub async fn balance(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<Balance, ServiceError> {
+    let account = find_account(&inside.store.accounts, principal, id).await?;
+    let agent = inside.read_limiter.read_agent(&inside.chains, principal.operator(), &account).await?;
+    Ok(Balance {
+        account_id: account.id,
+        balance_usdc: agent.balance.into(),
+        last_updated: inside.clock.now(),
+    })
+}
+
+/// Reads and remembers these accounts, of an operator that was halted so at that time. Returns the budgets that they name.
+pub(super) async fn look_at_many(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    (halted_by, halt_read_at): (Option<HaltedBy>, Timestamp),
+    accounts: Vec<Account>,
+) -> Result<HashSet<BudgetId>, ServiceError> {
+    let as_of = inside.clock.now().min(halt_read_at);
+    let now = window_now(&inside.chains, &inside.clock, operator).await?;
+    let agents = read_many(inside, operator, &accounts).await?;
+    let mut budgets = HashSet::new();
+    for (account, agent) in accounts.into_iter().zip(agents) {
+        let id = account.id;
+        match agent {
+            Some(agent) => {
+                budgets.extend(view(inside, (operator, halted_by), account, agent, (as_of, now)).budget)
             }
-        };
-        if let AgentCreation::Created(confirmed) = &created {
-            scope.landed(confirmed);
-        }
-        crash_point!("account.created");
-        self.inside.store.accounts.mark_account_ready(operator.id, id).await?;
-        let account = Account { provisioning: Provisioning::Ready, ..account };
-        if matches!(created, AgentCreation::AlreadyThere) {
-            return Ok(self.look_at(operator, account).await?);
-        }
-        Ok(AccountView {
-            account,
-            balance: UsdcAmount::ZERO,
-            as_of: clock.now(),
-            status: Some(status),
-            halt,
-            halt_action: None,
-            spent: Some(UsdcAmount::ZERO),
-            policy: Some(policy),
-            budget: None,
-            seen: None,
-            warnings: None,
-        })
-    }
-
-    /// An account that an earlier try put on the chain; this marks it ready.
-    async fn find_made(
-        &self,
-        operator: &Operator,
-        account: &Account,
-    ) -> Result<Option<AccountView>, ServiceError> {
-        let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
-        match self.look_at(operator, account).await {
-            Ok(view) => {
-                self.inside.store.accounts.mark_account_ready(operator.id, view.account.id).await?;
-                Ok(Some(view))
-            }
-            Err(ServiceError::NotFound(Resource::Account)) => Ok(None),
-            Err(error) => Err(error),
+            None => inside.last_seen.forget_account(id),
         }
     }
+    Ok(budgets)
+}
 
-    /// The policy that an account is created with.
-    async fn begin_with(
-        &self,
-        operator: &Operator,
-        asked: &PolicyUpdate,
-    ) -> Result<SpendingPolicy, ServiceError> {
-        let open = SpendingPolicy::default();
-        let Some(listed) = &asked.allowed_counterparties else { return Ok(asked.merge(None, &open)) };
-        let resolved = resolve(&self.inside, operator, listed, &open.allowlist).await;
-        let allowed = resolved.map_err(|error| match error {
-            ServiceError::Invalid(invalid) => invalid.within(POLICY).into(),
-            other => other,
-        })?;
-        if allowed.len() > ENTRIES_MAX {
-            let message = format!(
-                "may have at most {ENTRIES_MAX} entries in a new account; create it without them and PUT the policy \
-                 afterwards"
-            );
-            return Err(Counterparties::invalid(message).within(POLICY).into());
-        }
-        Ok(asked.merge(Some(allowed), &open))
+/// An account as it was just read, which is remembered.
+fn view(
+    inside: &Arc<Inside>,
+    (operator, halted_by): (&Operator, Option<HaltedBy>),
+    account: Account,
+    agent: AgentOnChain,
+    (as_of, now): (Timestamp, i64),
+) -> AccountView {
+    let halt = Halt::of(halted_by, agent.halted_by);
+    let seen = SeenAccount {
+        at: as_of,
+        operator_id: operator.id,
+        network: operator.network,
+        status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
+        halt,
+        spent: agent.window.spent(now),
+        budget: agent.bounds().budget,
+        policy: agent.policy,
+    };
+    inside.last_seen.note_account(account.id, seen.clone());
+    AccountView {
+        account,
+        balance: agent.balance,
+        as_of,
+        status: Some(seen.status),
+        halt,
+        halt_action: None,
+        spent: Some(seen.spent),
+        policy: Some(seen.policy),
+        budget: seen.budget,
+        seen: None,
+        warnings: None,
     }
+}
 
-    async fn write_down(&self, account: &Account) -> Result<(), ServiceError> {
-        let inserted = self.inside.store.accounts.insert_account_within(account, self.inside.quotas).await;
-        if let Err(StoreError::QuotaExceeded(_)) = &inserted {
-            self.full.lock().insert(account.operator_id);
-        }
-        Ok(inserted?)
+async fn read_many(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    accounts: &[Account],
+) -> Result<Vec<Option<AgentOnChain>>, ServiceError> {
+    if accounts.is_empty() {
+        return Ok(Vec::new());
     }
+    let addresses: Vec<_> = accounts.iter().map(addresses).collect();
+    let chain = inside.chain(operator.network)?;
+    chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
+}
 
-    /// One account. NotFound: unknown or another operator's. Forbidden: an agent key of another account.
-    pub async fn get(&self, principal: &Principal, id: AccountId) -> Result<AccountView, ServiceError> {
-        let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        let view = self.look_at(principal.operator(), account).await?;
-        Ok(match principal {
-            Principal::Operator { .. } => view,
-            Principal::Agent { .. } => AccountView { policy: None, halt_action: None, ..view },
-        })
+/// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
+async fn find_closed(inside: &Arc<Inside>, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
+    // Nodes may not show recently created accounts yet.
+    let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
+    let mut after = None;
+    loop {
+        let counted =
+            inside.store.accounts.list_counted_accounts(operator.id, before, after, BATCH_ROWS).await?;
+        let Some(last) = counted.last() else { return Ok(()) };
+        after = Some(last.id);
+        let agents = read_many(inside, operator, &counted).await?;
+        let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
+        let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
+        inside.store.accounts.mark_accounts_closed(operator.id, &closed).await?;
     }
+}
 
-    async fn look_at(&self, operator: &Operator, account: Account) -> Result<AccountView, ServiceError> {
-        let as_of = self.inside.clock.now();
-        let (on_chain, agent, now) = tokio::try_join!(
-            self.inside.read_limiter.read_operator(&self.inside.chains, operator),
-            self.inside.read_limiter.read_agent(&self.inside.chains, operator, &account),
-            window_now(&self.inside.chains, &self.inside.clock, operator)
-        )?;
-        let mut view = self.view((operator, on_chain.halted_by), account, agent, (as_of, now));
-        name_halt_actions(&self.inside, operator.id, std::slice::from_mut(&mut view)).await?;
-        Ok(view)
+/// One pass: shows accounts that have reached the chain, and forgets those that can no longer get there.
+pub(super) async fn reconcile(inside: &Arc<Inside>) -> Result<(), ServiceError> {
+    let full = std::mem::take(&mut *inside.full.lock());
+    for operator in full {
+        let found = inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
+        find_closed(inside, &found, inside.clock.now()).await?;
     }
-
-    /// Changes name, metadata, tags and rules. NotFound: unknown or another operator's. Invalid: the metadata would be too large.
-    pub async fn update(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        change: AccountChange,
-        _: &AuditScope,
-    ) -> Result<AccountView, ServiceError> {
-        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
-        let account = account.ok_or(ServiceError::NotFound(Resource::Account))?;
-        // Read before writing, so a caller who is answered that the chain is unavailable can safely repeat the request.
-        let view = self.look_at(operator, account).await?;
-        let account = self.inside.store.accounts.update_account(&view.account, &change).await??;
-        Ok(AccountView { account, ..view })
-    }
-
-    /// The balance of one account, read from its token account now. Errors as [`Accounts::get`].
-    pub async fn balance(&self, principal: &Principal, id: AccountId) -> Result<Balance, ServiceError> {
-        let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        let agent =
-            self.inside.read_limiter.read_agent(&self.inside.chains, principal.operator(), &account).await?;
-        Ok(Balance {
-            account_id: account.id,
-            balance_usdc: agent.balance.into(),
-            last_updated: self.inside.clock.now(),
-        })
-    }
-
-    /// Reads and remembers these accounts, of an operator that was halted so at that time. Returns the budgets that they name.
-    pub(super) async fn look_at_many(
-        &self,
-        operator: &Operator,
-        (halted_by, halt_read_at): (Option<HaltedBy>, Timestamp),
-        accounts: Vec<Account>,
-    ) -> Result<HashSet<BudgetId>, ServiceError> {
-        let as_of = self.inside.clock.now().min(halt_read_at);
-        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
-        let agents = self.read_many(operator, &accounts).await?;
-        let mut budgets = HashSet::new();
-        for (account, agent) in accounts.into_iter().zip(agents) {
-            let id = account.id;
-            match agent {
-                Some(agent) => {
-                    budgets.extend(self.view((operator, halted_by), account, agent, (as_of, now)).budget)
-                }
-                None => self.inside.last_seen.forget_account(id),
-            }
-        }
-        Ok(budgets)
-    }
-
-    /// An account as it was just read, which is remembered.
-    fn view(
-        &self,
-        (operator, halted_by): (&Operator, Option<HaltedBy>),
-        account: Account,
-        agent: AgentOnChain,
-        (as_of, now): (Timestamp, i64),
-    ) -> AccountView {
-        let halt = Halt::of(halted_by, agent.halted_by);
-        let seen = SeenAccount {
-            at: as_of,
-            operator_id: operator.id,
-            network: operator.network,
-            status: AccountStatus::from_paused(agent.policy.paused || halt.is_some()),
-            halt,
-            spent: agent.window.spent(now),
-            budget: agent.bounds().budget,
-            policy: agent.policy,
-        };
-        self.inside.last_seen.note_account(account.id, seen.clone());
-        AccountView {
-            account,
-            balance: agent.balance,
-            as_of,
-            status: Some(seen.status),
-            halt,
-            halt_action: None,
-            spent: Some(seen.spent),
-            policy: Some(seen.policy),
-            budget: seen.budget,
-            seen: None,
-            warnings: None,
-        }
-    }
-
-    async fn read_many(
-        &self,
-        operator: &Operator,
-        accounts: &[Account],
-    ) -> Result<Vec<Option<AgentOnChain>>, ServiceError> {
-        if accounts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let addresses: Vec<_> = accounts.iter().map(addresses).collect();
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
-    }
-
-    /// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
-    async fn find_closed(&self, operator: &Operator, now: Timestamp) -> Result<(), ServiceError> {
-        // Nodes may not show recently created accounts yet.
-        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATED_SECONDS_MIN);
-        let mut after = None;
-        loop {
-            let counted = self
-                .inside
+    let now = inside.clock.now();
+    let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
+    for account in inside.store.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
+        let operator =
+            inside.store.operators.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
+        let Ok(network) = inside.chains.get(operator.network) else { continue };
+        let read = network.chain.read_agents(&[addresses(&account)]).await;
+        let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        if on_chain.iter().any(Option::is_some) {
+            inside.store.accounts.mark_account_ready(operator.id, account.id).await?;
+            tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
+        } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
+            inside
                 .store
                 .accounts
-                .list_counted_accounts(operator.id, before, after, BATCH_ROWS)
+                .delete_requested_account(operator.id, account.id, account.created_at)
                 .await?;
-            let Some(last) = counted.last() else { return Ok(()) };
-            after = Some(last.id);
-            let agents = self.read_many(operator, &counted).await?;
-            let is_closed = counted.iter().zip(&agents).filter(|(_, agent)| agent.is_none());
-            let closed: Vec<AccountId> = is_closed.map(|(account, _)| account.id).collect();
-            self.inside.store.accounts.mark_accounts_closed(operator.id, &closed).await?;
+            tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
         }
     }
-
-    /// One pass: shows accounts that have reached the chain, and forgets those that can no longer get there.
-    pub(super) async fn reconcile(&self) -> Result<(), ServiceError> {
-        let full = std::mem::take(&mut *self.full.lock());
-        for operator in full {
-            let found =
-                self.inside.store.operators.find_operator(operator).await?.ok_or(ServiceError::Internal)?;
-            self.find_closed(&found, self.inside.clock.now()).await?;
-        }
-        let now = self.inside.clock.now();
-        let before = Timestamp::from_unix_seconds(now.unix_seconds() - CREATION_SECONDS_MAX);
-        for account in self.inside.store.accounts.list_requested_accounts(before, BATCH_ROWS).await? {
-            let operator = self
-                .inside
-                .store
-                .operators
-                .find_operator(account.operator_id)
-                .await?
-                .ok_or(ServiceError::Internal)?;
-            let Ok(network) = self.inside.chains.get(operator.network) else { continue };
-            let read = network.chain.read_agents(&[addresses(&account)]).await;
-            let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
-            if on_chain.iter().any(Option::is_some) {
-                self.inside.store.accounts.mark_account_ready(operator.id, account.id).await?;
-                tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");
-            } else if account.created_at.after(PROVISIONING_TIMEOUT) < now {
-                self.inside
-                    .store
-                    .accounts
-                    .delete_requested_account(operator.id, account.id, account.created_at)
-                    .await?;
-                tracing::info!(account_id = %account.id, "removed an account that never reached the chain");
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Why an account was not made.

@@ -3,7 +3,6 @@
 
 mod open;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use futures::Stream;
 use super::{ExplorerUrl, ServiceError};
 use crate::Inside;
 use crate::audit_scope::AuditScope;
-use crate::parts::finish;
 use purser_model::{
     Action, ActionFilter, ActionId, ActionOutcome, ListedAction, Operator, Page, PageRequest,
 };
@@ -33,136 +31,115 @@ pub enum ActionEnd {
     Unknown,
 }
 
-/// What was changed through the service, by whom and when.
-#[derive(Clone)]
-pub struct Actions {
-    inside: Arc<Inside>,
+/// Where the transactions of the operator's actions are shown.
+pub fn explorer(inside: &Arc<Inside>, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
+    Ok(inside.chains.get(operator.network)?.explorer.clone())
 }
 
-impl Actions {
-    /// `daily_max`: of one key, on record.
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside }
-    }
+/// The operator's actions, newest first.
+pub async fn list(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    filter: &ActionFilter,
+    request: PageRequest,
+) -> Result<Page<ListedAction>, ServiceError> {
+    let listing = request.of(filter.text(operator.id))?;
+    let (after, rows_max) = (listing.after, listing.rows_max());
+    let rows = inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
+    Ok(listing.page(rows, |last| last.action.id))
+}
 
-    /// Where the transactions of the operator's actions are shown.
-    pub fn explorer(&self, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
-        Ok(self.inside.chains.get(operator.network)?.explorer.clone())
-    }
-
-    /// The operator's actions, newest first.
-    pub async fn list(
-        &self,
-        operator: &Operator,
-        filter: &ActionFilter,
-        request: PageRequest,
-    ) -> Result<Page<ListedAction>, ServiceError> {
-        let listing = request.of(filter.text(operator.id))?;
-        let (after, rows_max) = (listing.after, listing.rows_max());
-        let rows = self.inside.store.actions.list_actions(operator.id, filter, after, rows_max).await?;
-        Ok(listing.page(rows, |last| last.action.id))
-    }
-
-    /// All of them, page by page, each read on demand.
-    pub fn all(
-        &self,
-        operator: &Operator,
-        filter: ActionFilter,
-    ) -> impl Stream<Item = Result<Vec<ListedAction>, ServiceError>> + Send + use<> {
-        let (inside, operator) = (self.inside.clone(), operator.clone());
-        futures::stream::try_unfold(Some(None), move |from: Option<Option<ActionId>>| {
-            let (inside, operator, filter) = (inside.clone(), operator.clone(), filter.clone());
-            async move {
-                let Some(after) = from else { return Ok(None) };
-                let actions = &inside.store.actions;
-                let rows = actions.list_actions(operator.id, &filter, after, ROWS_AT_ONCE).await?;
-                let is_full = rows.len() >= ROWS_AT_ONCE as usize;
-                let next = rows.last().filter(|_| is_full).map(|last| Some(last.action.id));
-                Ok(Some((rows, next)))
-            }
-        })
-    }
-
-    /// Looks up how actions ended whose process did not say.
-    pub(super) async fn look_at_open(&self) -> Result<(), ServiceError> {
-        open::look(&self.inside).await
-    }
-
-    /// A new record, not yet written.
-    pub fn draw(&self, operator: &Operator, name: &str) -> Result<Action, ServiceError> {
-        let name = name.parse().map_err(|_| ServiceError::Internal)?;
-        Ok(Action::new(operator.id, name, self.inside.clock.now(), self.inside.clock.id_bits()))
-    }
-
-    /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
-    pub async fn check_room(&self, action: &Action) -> Result<(), ServiceError> {
-        let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
-        let since = self.inside.clock.now().before(DAY);
-        let made = self.inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
-        if made < u64::from(self.inside.quotas.actions_daily) {
-            return Ok(());
+/// All of them, page by page, each read on demand.
+pub fn all(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    filter: ActionFilter,
+) -> impl Stream<Item = Result<Vec<ListedAction>, ServiceError>> + Send + use<> {
+    let (inside, operator) = (inside.clone(), operator.clone());
+    futures::stream::try_unfold(Some(None), move |from: Option<Option<ActionId>>| {
+        let (inside, operator, filter) = (inside.clone(), operator.clone(), filter.clone());
+        async move {
+            let Some(after) = from else { return Ok(None) };
+            let actions = &inside.store.actions;
+            let rows = actions.list_actions(operator.id, &filter, after, ROWS_AT_ONCE).await?;
+            let is_full = rows.len() >= ROWS_AT_ONCE as usize;
+            let next = rows.last().filter(|_| is_full).map(|last| Some(last.action.id));
+            Ok(Some((rows, next)))
         }
-        Err(ServiceError::TooManyActions {
-            most: self.inside.quotas.actions_daily,
-            retry_after_seconds: RETRY_AFTER_SECONDS,
-        })
-    }
+    })
+}
 
-    /// Writes the record; from now on the change may begin. A halt or a pause needs no record and always has room; nothing else is
-    /// changed without one. TooManyActions: as `check_room`.
-    pub async fn begin(&self, action: &Action, is_stop: bool) -> Result<AuditScope, ServiceError> {
-        let Inside { store, clock, .. } = &*self.inside;
-        if !is_stop {
-            self.check_room(action).await?;
-        }
-        let written = store.actions.insert_action(action).await;
-        match written {
-            Ok(()) => Ok(AuditScope::new((store, clock), Some(action))),
-            Err(error) if is_stop => {
-                tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
-                Ok(AuditScope::new((store, clock), None))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
+/// Looks up how actions ended whose process did not say.
+pub(super) async fn look_at_open(inside: &Arc<Inside>) -> Result<(), ServiceError> {
+    open::look(inside).await
+}
 
-    /// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
-    /// unknown.
-    pub async fn end(&self, mut action: Action, end: ActionEnd, scope: &AuditScope) {
-        let facts = scope.facts();
-        let is_done = facts.is_done() || end == ActionEnd::Done;
-        action.object_id = facts.object_id.or(action.object_id);
-        action.made_id = facts.made_id;
-        action.tx_signature = facts.tx_signature;
-        if is_done {
-            action.outcome = ActionOutcome::Done;
-        }
-        let written = match end {
-            ActionEnd::NothingChanged if !is_done => self.inside.store.actions.delete_action(&action).await,
-            ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
-                self.inside.store.actions.mark_action_ended(&action, self.inside.clock.now()).await
-            }
-        };
-        if let Err(error) = written {
-            tracing::warn!(action_id = %action.id, %error, "cannot record how an action ended");
-        }
-        let (object_id, made_id) = (action.object_id.as_ref(), action.made_id.as_ref());
-        tracing::info!(
-            action_id = %action.id,
-            action = %action.name,
-            object_id = object_id.map(display),
-            made_id = made_id.map(display),
-            address = action.address.map(display),
-            changed = is_done,
-            "acted"
-        );
-    }
+/// A new record, not yet written.
+pub fn draw(inside: &Arc<Inside>, operator: &Operator, name: &str) -> Result<Action, ServiceError> {
+    let name = name.parse().map_err(|_| ServiceError::Internal)?;
+    Ok(Action::new(operator.id, name, inside.clock.now(), inside.clock.id_bits()))
+}
 
-    /// Runs work to its end even when the caller leaves: how it ends is on record.
-    pub async fn finish<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> Result<T, ServiceError> {
-        finish(&self.inside.tasks, async move { Ok(work.await) }).await
+/// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
+pub async fn check_room(inside: &Arc<Inside>, action: &Action) -> Result<(), ServiceError> {
+    let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
+    let since = inside.clock.now().before(DAY);
+    let made = inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
+    if made < u64::from(inside.quotas.actions_daily) {
+        return Ok(());
     }
+    Err(ServiceError::TooManyActions {
+        most: inside.quotas.actions_daily,
+        retry_after_seconds: RETRY_AFTER_SECONDS,
+    })
+}
+
+/// Writes the record; from now on the change may begin. A halt or a pause needs no record and always has room; nothing else is
+/// changed without one. TooManyActions: as `check_room`.
+pub async fn begin(inside: &Arc<Inside>, action: &Action, is_stop: bool) -> Result<AuditScope, ServiceError> {
+    let Inside { store, clock, .. } = &**inside;
+    if !is_stop {
+        check_room(inside, action).await?;
+    }
+    let written = store.actions.insert_action(action).await;
+    match written {
+        Ok(()) => Ok(AuditScope::new((store, clock), Some(action))),
+        Err(error) if is_stop => {
+            tracing::error!(?error, action = %action.name, "cannot write the audit record; stopping anyway");
+            Ok(AuditScope::new((store, clock), None))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
+/// unknown.
+pub async fn end(inside: &Arc<Inside>, mut action: Action, end: ActionEnd, scope: &AuditScope) {
+    let facts = scope.facts();
+    let is_done = facts.is_done() || end == ActionEnd::Done;
+    action.object_id = facts.object_id.or(action.object_id);
+    action.made_id = facts.made_id;
+    action.tx_signature = facts.tx_signature;
+    if is_done {
+        action.outcome = ActionOutcome::Done;
+    }
+    let written = match end {
+        ActionEnd::NothingChanged if !is_done => inside.store.actions.delete_action(&action).await,
+        ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
+            inside.store.actions.mark_action_ended(&action, inside.clock.now()).await
+        }
+    };
+    if let Err(error) = written {
+        tracing::warn!(action_id = %action.id, %error, "cannot record how an action ended");
+    }
+    let (object_id, made_id) = (action.object_id.as_ref(), action.made_id.as_ref());
+    tracing::info!(
+        action_id = %action.id,
+        action = %action.name,
+        object_id = object_id.map(display),
+        made_id = made_id.map(display),
+        address = action.address.map(display),
+        changed = is_done,
+        "acted"
+    );
 }

@@ -90,7 +90,7 @@ async fn find_closed(
     if asked.is_empty() {
         return Ok(HashSet::new());
     }
-    let chain = &inside.chains.get(operator.network)?.chain;
+    let chain = inside.chain(operator.network)?;
     let places: Vec<_> = asked.iter().map(|account| addresses(account)).collect();
     let read = chain.read_agents(&places).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
@@ -111,7 +111,7 @@ pub(super) async fn closed_entries(
     allowed: &AllowedRecipients,
 ) -> Result<Vec<purser_policy::Address>, ServiceError> {
     let Some((wallets, token_accounts)) = allowed.lists() else { return Ok(Vec::new()) };
-    let chain = &inside.chains.get(operator.network)?.chain;
+    let chain = inside.chain(operator.network)?;
     let id_of = |wallet: &purser_policy::Address| chain.account_id_of(&Address::from_bytes(*wallet)).ok();
     let ids: Vec<AccountId> = wallets.iter().filter_map(id_of).collect();
     let paid_at: Vec<Address> = token_accounts.iter().map(|bytes| Address::from_bytes(*bytes)).collect();
@@ -175,7 +175,7 @@ async fn find_kinds(
     if unlisted.is_empty() {
         return Ok((kinds, Vec::new()));
     }
-    let chain = &inside.chains.get(operator.network)?.chain;
+    let chain = inside.chain(operator.network)?;
     let read = chain.read_kinds(&unlisted).await;
     let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
     // Lists are answered by address, and an account of one's own is no key.

@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
 use super::limits::{DailyLimit, MonthLimit};
 use super::reads::{addresses, read_operator, window_now};
-use super::turns::OneAtATime;
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use crate::parts::finish;
@@ -138,162 +137,162 @@ impl BudgetView {
     }
 }
 
-#[derive(Clone)]
-pub struct Budgets {
-    inside: Arc<Inside>,
-    writers: OneAtATime<BudgetId>,
+/// By their numbers. TooManyReads: the operator's turn does not come soon.
+pub async fn list(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    request: PageRequest,
+) -> Result<Page<BudgetView>, ServiceError> {
+    let listing = request.of::<u64>(format!("budgets|{}", operator.id))?;
+    inside.read_limiter.take(operator.id).await?;
+    let at = inside.clock.now();
+    let chain = inside.chain(operator.network)?;
+    let read = chain.read_budgets(&operator.address).await;
+    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let now = window_now(&inside.chains, &inside.clock, operator).await?;
+    let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
+    let before = last_seen(inside, operator).iter().map(|seen| seen.view.budget_id).collect();
+    inside.last_seen.note_budgets(operator, &before, &views, at);
+    let rest = views.into_iter().filter(|budget| listing.after.is_none_or(|after| budget.number > after));
+    Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), |last| last.number))
 }
 
-impl Budgets {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside, writers: OneAtATime::default() }
-    }
+/// How this process saw the operator's budgets last, by their numbers: for pages while the chain does not answer.
+pub fn last_seen(inside: &Arc<Inside>, operator: &Operator) -> Vec<SeenBudget> {
+    inside.last_seen.budgets_of(operator.id)
+}
 
-    /// By their numbers. TooManyReads: the operator's turn does not come soon.
-    pub async fn list(
-        &self,
-        operator: &Operator,
-        request: PageRequest,
-    ) -> Result<Page<BudgetView>, ServiceError> {
-        let listing = request.of::<u64>(format!("budgets|{}", operator.id))?;
-        self.inside.read_limiter.take(operator.id).await?;
-        let at = self.inside.clock.now();
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read = chain.read_budgets(&operator.address).await;
-        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
-        let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
-        let before = self.last_seen(operator).iter().map(|seen| seen.view.budget_id).collect();
-        self.inside.last_seen.note_budgets(operator, &before, &views, at);
-        let rest = views.into_iter().filter(|budget| listing.after.is_none_or(|after| budget.number > after));
-        Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), |last| last.number))
-    }
+/// NotFound: it is not there, or another operator's.
+pub async fn get(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+) -> Result<BudgetView, ServiceError> {
+    inside.read_limiter.take(operator.id).await?;
+    let at = inside.clock.now();
+    let found = find(inside, operator, id).await?;
+    let now = window_now(&inside.chains, &inside.clock, operator).await?;
+    let view = BudgetView::of(&found, now);
+    inside.last_seen.note_budgets(operator, &HashSet::new(), std::slice::from_ref(&view), at);
+    Ok(view)
+}
 
-    /// How this process saw the operator's budgets last, by their numbers: for pages while the chain does not answer.
-    pub fn last_seen(&self, operator: &Operator) -> Vec<SeenBudget> {
-        self.inside.last_seen.budgets_of(operator.id)
-    }
+/// What [`update`] would do now; changes nothing. Errors as there.
+pub async fn compare(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+    update: UpdateBudget,
+) -> Result<BudgetComparison, ServiceError> {
+    inside.read_limiter.take(operator.id).await?;
+    let before = find(inside, operator, id).await?.caps();
+    let after = changed(before, &update);
+    let on_chain = read_operator(&inside.chains, operator).await?;
+    let waits = delay(&on_chain, &before, &after)?;
+    let warnings = warnings(inside, operator, id, &after).await;
+    Ok(BudgetComparison { before, after, warnings, waits })
+}
 
-    /// NotFound: it is not there, or another operator's.
-    pub async fn get(&self, operator: &Operator, id: BudgetId) -> Result<BudgetView, ServiceError> {
-        self.inside.read_limiter.take(operator.id).await?;
-        let at = self.inside.clock.now();
-        let found = self.find(operator, id).await?;
-        let now = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
-        let view = BudgetView::of(&found, now);
-        self.inside.last_seen.note_budgets(operator, &HashSet::new(), std::slice::from_ref(&view), at);
-        Ok(view)
+/// Lower caps hold at once; what is raised waits in the budget for the operator's loosening delay. Either drops what waited.
+/// NotFound: as for [`get`]. Forbidden: nothing begins to wait in a halt.
+pub async fn update(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+    update: UpdateBudget,
+    scope: &AuditScope,
+) -> Result<BudgetView, ServiceError> {
+    if update == UpdateBudget::default() {
+        let view = get(inside, operator, id).await?;
+        return Ok(BudgetView { warnings: Some(Vec::new()), ..view });
     }
-
-    /// What [`Budgets::update`] would do now; changes nothing. Errors as there.
-    pub async fn compare(
-        &self,
-        operator: &Operator,
-        id: BudgetId,
-        update: UpdateBudget,
-    ) -> Result<BudgetComparison, ServiceError> {
-        self.inside.read_limiter.take(operator.id).await?;
-        let before = self.find(operator, id).await?.caps();
-        let after = changed(before, &update);
-        let on_chain = read_operator(&self.inside.chains, operator).await?;
-        let waits = delay(&on_chain, &before, &after)?;
-        let warnings = self.warnings(operator, id, &after).await;
-        Ok(BudgetComparison { before, after, warnings, waits })
-    }
-
-    /// Lower caps hold at once; what is raised waits in the budget for the operator's loosening delay. Either drops what waited.
-    /// NotFound: as for [`Budgets::get`]. Forbidden: nothing begins to wait in a halt.
-    pub async fn update(
-        &self,
-        operator: &Operator,
-        id: BudgetId,
-        update: UpdateBudget,
-        scope: &AuditScope,
-    ) -> Result<BudgetView, ServiceError> {
-        if update == UpdateBudget::default() {
-            let view = self.get(operator, id).await?;
-            return Ok(BudgetView { warnings: Some(Vec::new()), ..view });
-        }
-        let (this, operator, scope) = (self.clone(), operator.clone(), scope.clone());
-        let work = async move {
+    let work = {
+        let (inside, operator, scope) = (inside.clone(), operator.clone(), scope.clone());
+        async move {
             // The chain sets both caps at once, so the one that is left out must be what the change before this one made it.
-            let writer = this.writers.of(id);
+            let writer = inside.budget_turns.of(id);
             let turn = writer.lock().await;
             let mut tries_left = TRIES_MAX;
             let confirmed = loop {
-                match this.set(&operator, id, update, &scope).await {
+                match set(&inside, &operator, id, update, &scope).await {
                     // The caps that are left out are to be what they are now.
                     Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                     set => break set?,
                 }
             };
             scope.landed(&confirmed);
-            let after = this.find(&operator, id).await.map_err(after_writing)?;
+            let after = find(&inside, &operator, id).await.map_err(after_writing)?;
             drop(turn);
-            let now = window_now(&this.inside.chains, &this.inside.clock, &operator)
-                .await
-                .map_err(after_writing)?;
+            let now = window_now(&inside.chains, &inside.clock, &operator).await.map_err(after_writing)?;
             let view = BudgetView::of(&after, now);
             let caps = after.raise.map_or_else(|| after.caps(), |raise| raise.caps);
-            let warnings = this.warnings(&operator, id, &caps).await;
+            let warnings = warnings(&inside, &operator, id, &caps).await;
             let tx_signature = Some(confirmed.signature.into());
             Ok(BudgetView { tx_signature, warnings: Some(WarningBody::all(&warnings)), ..view })
-        };
-        finish(&self.inside.tasks, work).await
-    }
-
-    /// PolicyChanged: others changed the caps meanwhile.
-    async fn set(
-        &self,
-        operator: &Operator,
-        id: BudgetId,
-        update: UpdateBudget,
-        scope: &AuditScope,
-    ) -> Result<Confirmed, ServiceError> {
-        let before = self.find(operator, id).await?;
-        let current = before.caps();
-        let caps = changed(current, &update);
-        let on_chain = read_operator(&self.inside.chains, operator).await?;
-        delay(&on_chain, &current, &caps)?;
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let set = chain.recorded(scope).set_budget(&on_chain, &before, &caps).await;
-        set.map_err(|error| from_chain(operator.network, &error, false))
-    }
-
-    /// Warnings about these caps. A change is not refused for want of what they need.
-    async fn warnings(&self, operator: &Operator, id: BudgetId, caps: &Caps) -> Vec<Warning> {
-        let limits = self.single_limits(operator, id).await.unwrap_or_default();
-        budget_warnings(caps.limits(), &limits).collect()
-    }
-
-    /// The single-transfer limits of the accounts that pay through it. None of an operator with more accounts than a change of many
-    /// takes.
-    async fn single_limits(&self, operator: &Operator, id: BudgetId) -> Result<Vec<Limit>, ServiceError> {
-        let rows_max = u32::try_from(SELECTED_MAX).unwrap_or(u32::MAX).saturating_add(1);
-        let all = AccountFilter::default();
-        let rows = self.inside.store.accounts.list_accounts(operator.id, all, None, rows_max).await?;
-        if rows.len() > SELECTED_MAX {
-            return Ok(Vec::new());
         }
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let mut limits = Vec::new();
-        for rows in rows.chunks(ACCOUNTS_PER_READ) {
-            self.inside.read_limiter.take(operator.id).await?;
-            let places: Vec<_> = rows.iter().map(addresses).collect();
-            let read = chain.read_agents(&places).await;
-            let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-            let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id));
-            limits.extend(named.map(|agent| agent.policy.max_single_transfer));
-        }
-        Ok(limits)
-    }
+    };
+    finish(&inside.tasks, work).await
+}
 
-    async fn find(&self, operator: &Operator, id: BudgetId) -> Result<BudgetOnChain, ServiceError> {
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read = chain.read_budget(&operator.address, &id.0).await;
-        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        found.ok_or(ServiceError::NotFound(Resource::Budget))
+/// PolicyChanged: others changed the caps meanwhile.
+async fn set(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+    update: UpdateBudget,
+    scope: &AuditScope,
+) -> Result<Confirmed, ServiceError> {
+    let before = find(inside, operator, id).await?;
+    let current = before.caps();
+    let caps = changed(current, &update);
+    let on_chain = read_operator(&inside.chains, operator).await?;
+    delay(&on_chain, &current, &caps)?;
+    let chain = inside.chain(operator.network)?;
+    let set = chain.recorded(scope).set_budget(&on_chain, &before, &caps).await;
+    set.map_err(|error| from_chain(operator.network, &error, false))
+}
+
+/// Warnings about these caps. A change is not refused for want of what they need.
+async fn warnings(inside: &Arc<Inside>, operator: &Operator, id: BudgetId, caps: &Caps) -> Vec<Warning> {
+    let limits = single_limits(inside, operator, id).await.unwrap_or_default();
+    budget_warnings(caps.limits(), &limits).collect()
+}
+
+/// The single-transfer limits of the accounts that pay through it. None of an operator with more accounts than a change of many
+/// takes.
+async fn single_limits(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+) -> Result<Vec<Limit>, ServiceError> {
+    let rows_max = u32::try_from(SELECTED_MAX).unwrap_or(u32::MAX).saturating_add(1);
+    let all = AccountFilter::default();
+    let rows = inside.store.accounts.list_accounts(operator.id, all, None, rows_max).await?;
+    if rows.len() > SELECTED_MAX {
+        return Ok(Vec::new());
     }
+    let chain = inside.chain(operator.network)?;
+    let mut limits = Vec::new();
+    for rows in rows.chunks(ACCOUNTS_PER_READ) {
+        inside.read_limiter.take(operator.id).await?;
+        let places: Vec<_> = rows.iter().map(addresses).collect();
+        let read = chain.read_agents(&places).await;
+        let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id));
+        limits.extend(named.map(|agent| agent.policy.max_single_transfer));
+    }
+    Ok(limits)
+}
+
+async fn find(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: BudgetId,
+) -> Result<BudgetOnChain, ServiceError> {
+    let chain = inside.chain(operator.network)?;
+    let read = chain.read_budget(&operator.address, &id.0).await;
+    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    found.ok_or(ServiceError::NotFound(Resource::Budget))
 }
 
 /// How long the change waits, in seconds; `None`: it does not. Forbidden: nothing begins to wait in a halt.

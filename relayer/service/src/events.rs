@@ -33,97 +33,91 @@ fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
     PaidTags(&agent.tags).contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
-/// Events of an operator's accounts. A transfer's event commits in the transaction that records the transfer; see
-/// `store::events`. Balance events are announced here.
-#[derive(Clone)]
-pub struct Events {
-    pub(super) inside: Arc<Inside>,
+/// One event. NotFound: unknown or another operator's.
+pub async fn get(inside: &Arc<Inside>, operator: &Operator, id: EventId) -> Result<Event, ServiceError> {
+    let event = inside.store.events.find_event(operator.id, id).await?;
+    event.ok_or(ServiceError::NotFound(Resource::Event))
 }
 
-impl Events {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside }
-    }
+/// The operator's events, newest first.
+pub async fn list(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    filter: EventsFilter,
+    request: PageRequest,
+) -> Result<Page<Event>, ServiceError> {
+    let listing = request.of(filter.text(operator.id))?;
+    let EventsFilter { event_type, account_id } = filter;
+    let rows = inside
+        .store
+        .events
+        .list_events(operator.id, event_type, account_id, listing.after, listing.rows_max())
+        .await?;
+    Ok(listing.page(rows, |last| last.id))
+}
 
-    /// One event. NotFound: unknown or another operator's.
-    pub async fn get(&self, operator: &Operator, id: EventId) -> Result<Event, ServiceError> {
-        let event = self.inside.store.events.find_event(operator.id, id).await?;
-        event.ok_or(ServiceError::NotFound(Resource::Event))
-    }
+/// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
+/// Costs one database read while no webhook has a threshold.
+pub async fn observe_balance(
+    inside: &Arc<Inside>,
+    account: &Account,
+    seen: BalanceSeen,
+) -> Result<(), ServiceError> {
+    let clock = inside.clock.clone();
+    let now = clock.now();
+    let random = move || clock.id_bits();
+    Ok(inside.store.events.mark_balance(account, seen, now, random).await?)
+}
 
-    /// The operator's events, newest first.
-    pub async fn list(
-        &self,
-        operator: &Operator,
-        filter: EventsFilter,
-        request: PageRequest,
-    ) -> Result<Page<Event>, ServiceError> {
-        let listing = request.of(filter.text(operator.id))?;
-        let EventsFilter { event_type, account_id } = filter;
-        let rows = self
-            .inside
-            .store
-            .events
-            .list_events(operator.id, event_type, account_id, listing.after, listing.rows_max())
-            .await?;
-        Ok(listing.page(rows, |last| last.id))
+/// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it
+/// held before; nothing else would show a deposit that was paid away again.
+pub async fn look_at_balance(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    account: &Account,
+) -> Result<(), ServiceError> {
+    if inside.store.events.list_watching(account).await?.is_empty() {
+        return Ok(());
     }
+    let Some((mut seen, agent)) =
+        read_balances(inside, operator, std::slice::from_ref(account)).await?.pop().flatten()
+    else {
+        return Ok(());
+    };
+    // Listed after the reading, so every payment that the reading shows is known.
+    let latest = inside.store.transfers.list_latest_signed(account).await?;
+    seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
+    // A reading that shows a payment happened after that payment was asked for.
+    seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
+    observe_balance(inside, account, seen).await
+}
 
-    /// Takes in every balance that is read. Announces `balance.low_threshold` when it crosses a threshold downwards.
-    /// Costs one database read while no webhook has a threshold.
-    pub async fn observe_balance(&self, account: &Account, seen: BalanceSeen) -> Result<(), ServiceError> {
-        let clock = self.inside.clock.clone();
-        let now = clock.now();
-        let random = move || clock.id_bits();
-        Ok(self.inside.store.events.mark_balance(account, seen, now, random).await?)
+/// Reads the balances of the operator's accounts, and observes them.
+pub(super) async fn look_at_balances(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    accounts: &[Account],
+) -> Result<(), ServiceError> {
+    let read = read_balances(inside, operator, accounts).await?;
+    for (account, read) in accounts.iter().zip(read) {
+        let Some((seen, _)) = read else { continue };
+        observe_balance(inside, account, seen).await?;
     }
+    Ok(())
+}
 
-    /// Reads and observes an account's balance if a webhook watches it. The account's latest payments also show what it
-    /// held before; nothing else would show a deposit that was paid away again.
-    pub async fn look_at_balance(&self, operator: &Operator, account: &Account) -> Result<(), ServiceError> {
-        if self.inside.store.events.list_watching(account).await?.is_empty() {
-            return Ok(());
-        }
-        let Some((mut seen, agent)) =
-            self.read_balances(operator, std::slice::from_ref(account)).await?.pop().flatten()
-        else {
-            return Ok(());
-        };
-        // Listed after the reading, so every payment that the reading shows is known.
-        let latest = self.inside.store.transfers.list_latest_signed(account).await?;
-        seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
-        // A reading that shows a payment happened after that payment was asked for.
-        seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
-        self.observe_balance(account, seen).await
-    }
-
-    /// Reads the balances of the operator's accounts, and observes them.
-    pub(super) async fn look_at_balances(
-        &self,
-        operator: &Operator,
-        accounts: &[Account],
-    ) -> Result<(), ServiceError> {
-        let read = self.read_balances(operator, accounts).await?;
-        for (account, read) in accounts.iter().zip(read) {
-            let Some((seen, _)) = read else { continue };
-            self.observe_balance(account, seen).await?;
-        }
-        Ok(())
-    }
-
-    /// One per account; `None` for accounts that are not on the chain.
-    async fn read_balances(
-        &self,
-        operator: &Operator,
-        accounts: &[Account],
-    ) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read_at = self.inside.clock.now();
-        let places: Vec<_> = accounts.iter().map(addresses).collect();
-        let read = chain.read_agents(&places).await;
-        let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let seen =
-            |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: Vec::new() }, agent);
-        Ok(agents.into_iter().map(|agent| agent.map(seen)).collect())
-    }
+/// One per account; `None` for accounts that are not on the chain.
+async fn read_balances(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    accounts: &[Account],
+) -> Result<Vec<Option<(BalanceSeen, AgentOnChain)>>, ServiceError> {
+    let chain = inside.chain(operator.network)?;
+    let read_at = inside.clock.now();
+    let places: Vec<_> = accounts.iter().map(addresses).collect();
+    let read = chain.read_agents(&places).await;
+    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let seen =
+        |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: Vec::new() }, agent);
+    Ok(agents.into_iter().map(|agent| agent.map(seen)).collect())
 }

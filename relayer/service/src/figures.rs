@@ -10,8 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
 use super::transfers::UNUSED_BYTES;
-use super::watch::Watch;
-use super::{Services, Signers, Transfers};
+use super::{Services, Transfers, signers, watch};
 use crate::Inside;
 use purser_chain::{ChainFigures, MethodCount};
 use purser_model::{DeliveryStatus, FailureCode, Network, TransferStatus};
@@ -20,7 +19,7 @@ impl Services {
     /// All metrics of the process.
     pub fn registry(&self) -> Registry {
         let mut registry = Registry::default();
-        let Inside { store, chains, metrics, .. } = &*self.figures.inside;
+        let Inside { store, chains, metrics, .. } = &*self.inside;
         let networks: Vec<_> = chains.networks().into_iter().map(Network::as_str).collect();
         let transfers = TransferStatus::ALL.map(TransferStatus::as_str);
         let deliveries = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
@@ -32,24 +31,16 @@ impl Services {
             "How long calls waited for a connection, or for their turn to write",
             store.upkeep.waits().clone(),
         );
-        registry.register_collector(Box::new(self.figures.clone()));
+        let figures = Figures { inside: self.inside.clone(), transfers: self.transfers.clone() };
+        registry.register_collector(Box::new(figures));
         registry
     }
 }
 
 /// What is counted without asking anybody.
-#[derive(Clone)]
-pub(super) struct Figures {
+struct Figures {
     inside: Arc<Inside>,
     transfers: Transfers,
-    signers: Signers,
-    watch: Watch,
-}
-
-impl Figures {
-    pub fn new(inside: Arc<Inside>, transfers: Transfers, signers: Signers, watch: Watch) -> Self {
-        Self { inside, transfers, signers, watch }
-    }
 }
 
 impl fmt::Debug for Figures {
@@ -90,7 +81,7 @@ impl Figures {
 
     /// Those that no other metric tells of, as the last look found them.
     fn encode_conditions(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let counts = self.watch.counts().into_iter();
+        let counts = watch::counts(&self.inside).into_iter();
         let counted = counts.filter(|((condition, _), _)| condition.series().is_empty());
         let rows = counted.map(|((condition, network), count)| {
             let network = network.map(|network| ("network", network.as_str()));
@@ -129,9 +120,9 @@ impl Figures {
             encoder,
             "purser_operators_rotated",
             "Operators whose account on the chain names none of this relayer's keys for something",
-            chains
-                .iter()
-                .map(|(network, _)| ([("network", network.as_str())], self.signers.rotated(*network))),
+            chains.iter().map(|(network, _)| {
+                ([("network", network.as_str())], signers::rotated(&self.inside, *network))
+            }),
         )?;
         let websockets = chains.iter().filter_map(|(network, figures)| {
             let is_connected = figures.websocket_down_for?.is_zero();

@@ -13,84 +13,77 @@ use crate::parts::finish;
 pub use purser_chain::GrantOnChain;
 use purser_model::{Account, AccountId, Address, GrantId, Operator, Page, PageRequest, Principal};
 
-#[derive(Clone)]
-pub struct Grants {
-    inside: Arc<Inside>,
+/// Newest first. NotFound: the account. TooManyReads: the operator's turn does not come soon.
+pub async fn list(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+    request: PageRequest,
+) -> Result<Page<GrantOnChain>, ServiceError> {
+    let operator = principal.operator();
+    let listing = request.of::<GrantPlace>(format!("grants|{id}"))?;
+    let account = find_account(&inside.store.accounts, principal, id).await?;
+    inside.read_limiter.take(operator.id).await?;
+    let chain = inside.chain(operator.network)?;
+    let read = chain.read_grants(&operator.address, &account.address).await;
+    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let after = listing.after.as_ref();
+    let rest = found.into_iter().filter(|grant| after.is_none_or(|place| place.is_before(grant)));
+    Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), GrantPlace::of))
 }
 
-impl Grants {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside }
-    }
-
-    /// Newest first. NotFound: the account. TooManyReads: the operator's turn does not come soon.
-    pub async fn list(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-        request: PageRequest,
-    ) -> Result<Page<GrantOnChain>, ServiceError> {
-        let operator = principal.operator();
-        let listing = request.of::<GrantPlace>(format!("grants|{id}"))?;
-        let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        self.inside.read_limiter.take(operator.id).await?;
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let read = chain.read_grants(&operator.address, &account.address).await;
-        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let after = listing.after.as_ref();
-        let rest = found.into_iter().filter(|grant| after.is_none_or(|place| place.is_before(grant)));
-        Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), GrantPlace::of))
-    }
-
-    /// Takes one back. NotFound: the account, or the account has no such grant. TooManyReads: as `list`.
-    pub async fn close(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-        grant: GrantId,
-        scope: &AuditScope,
-    ) -> Result<(), ServiceError> {
-        let (operator, account) = self.to_change(principal, id).await?;
-        let (this, scope) = (self.clone(), scope.clone());
-        let work = async move {
-            let chain = &this.inside.chains.get(operator.network)?.chain;
+/// Takes one back. NotFound: the account, or the account has no such grant. TooManyReads: as `list`.
+pub async fn close(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+    grant: GrantId,
+    scope: &AuditScope,
+) -> Result<(), ServiceError> {
+    let (operator, account) = to_change(inside, principal, id).await?;
+    let work = {
+        let (inside, scope) = (inside.clone(), scope.clone());
+        async move {
+            let chain = inside.chain(operator.network)?;
             let read = chain.read_grant(&operator.address, &account.address, &grant.0).await;
             let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
             let found = found.ok_or(ServiceError::NotFound(Resource::Grant))?;
-            let on_chain = read_operator(&this.inside.chains, &operator).await?;
+            let on_chain = read_operator(&inside.chains, &operator).await?;
             let closed = chain.recorded(&scope).close_grant(&on_chain, &found).await;
             closed.map(drop).map_err(|error| from_chain(operator.network, &error, false))
-        };
-        finish(&self.inside.tasks, work).await
-    }
+        }
+    };
+    finish(&inside.tasks, work).await
+}
 
-    /// Takes back all that were opened until now. NotFound: the account.
-    pub async fn void(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-        scope: &AuditScope,
-    ) -> Result<(), ServiceError> {
-        let (operator, account) = self.to_change(principal, id).await?;
-        let (this, scope) = (self.clone(), scope.clone());
-        let work = async move {
-            let on_chain = read_operator(&this.inside.chains, &operator).await?;
-            let chain = &this.inside.chains.get(operator.network)?.chain;
+/// Takes back all that were opened until now. NotFound: the account.
+pub async fn void(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+    scope: &AuditScope,
+) -> Result<(), ServiceError> {
+    let (operator, account) = to_change(inside, principal, id).await?;
+    let work = {
+        let (inside, scope) = (inside.clone(), scope.clone());
+        async move {
+            let on_chain = read_operator(&inside.chains, &operator).await?;
+            let chain = inside.chain(operator.network)?;
             let voided = chain.recorded(&scope).void_grants(&on_chain, &account.address).await;
             voided.map(drop).map_err(|error| from_chain(operator.network, &error, false))
-        };
-        finish(&self.inside.tasks, work).await
-    }
+        }
+    };
+    finish(&inside.tasks, work).await
+}
 
-    async fn to_change(
-        &self,
-        principal: &Principal,
-        id: AccountId,
-    ) -> Result<(Operator, Account), ServiceError> {
-        let account = find_account(&self.inside.store.accounts, principal, id).await?;
-        self.inside.read_limiter.take_change(principal.operator_id()).await?;
-        Ok((principal.operator().clone(), account))
-    }
+async fn to_change(
+    inside: &Arc<Inside>,
+    principal: &Principal,
+    id: AccountId,
+) -> Result<(Operator, Account), ServiceError> {
+    let account = find_account(&inside.store.accounts, principal, id).await?;
+    inside.read_limiter.take_change(principal.operator_id()).await?;
+    Ok((principal.operator().clone(), account))
 }
 
 /// Where a grant stands in the list: later ones were opened before, or have a higher address.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use super::Signers;
 use super::part::Part;
+use super::signers;
 use crate::Inside;
 use purser_model::Network;
 use purser_store::StoreError;
@@ -47,122 +46,110 @@ impl Report {
     }
 }
 
+/// A report, and when it was made.
+pub(crate) type CachedReport = (Instant, Report);
+
 const NODES: &str = "nodes";
 
-/// Checks the parts on request.
-#[derive(Clone)]
-pub struct Health {
-    inside: Arc<Inside>,
-    signers: Signers,
-    found: Arc<Mutex<Option<(Instant, Report)>>>,
+/// What is wrong now, at most one second old. Takes 2 s at most.
+pub async fn report(inside: &Arc<Inside>) -> Report {
+    let mut found = inside.health.lock().await;
+    if let Some((at, report)) = &*found
+        && at.elapsed() < CACHED_FOR
+    {
+        return report.clone();
+    }
+    let report = look(inside).await;
+    let is_well = report.problems().next().is_none();
+    let was_well = found.as_ref().is_none_or(|(_, before)| before.problems().next().is_none());
+    if is_well && !was_well {
+        tracing::info!("health check passes again");
+    } else if !is_well && found.as_ref().is_none_or(|(_, before)| *before != report) {
+        let problems: Vec<&str> = report.problems().collect();
+        tracing::error!(?problems, "health check failed");
+    }
+    *found = Some((Instant::now(), report.clone()));
+    report
 }
 
-impl Health {
-    pub(super) fn new(inside: Arc<Inside>, signers: Signers) -> Self {
-        Self { inside, signers, found: Arc::default() }
+async fn look(inside: &Arc<Inside>) -> Report {
+    let networks = inside.chains.networks();
+    let nodes = futures::future::join_all(networks.iter().map(|network| nodes_and_clock(inside, *network)));
+    let (database, nodes) = tokio::join!(database(inside), nodes);
+    let mut parts = vec![database, tasks(inside)];
+    for (network, [nodes, clock]) in networks.iter().zip(nodes) {
+        // A restart or another relayer does not help with keys, SOL or signers.
+        parts.extend([
+            nodes,
+            clock,
+            websocket(inside, *network),
+            signers::authorities(inside, *network),
+            signers::sol(inside, *network),
+            signers::signers(inside, *network),
+        ]);
     }
+    Report::of(parts, &networks)
+}
 
-    /// What is wrong now, at most one second old. Takes 2 s at most.
-    pub async fn report(&self) -> Report {
-        let mut found = self.found.lock().await;
-        if let Some((at, report)) = &*found
-            && at.elapsed() < CACHED_FOR
-        {
-            return report.clone();
+async fn database(inside: &Arc<Inside>) -> Part {
+    let (written, read) = tokio::join!(
+        timeout(PATIENCE, inside.store.upkeep.probe_writing(inside.clock.now())),
+        timeout(PATIENCE, inside.store.upkeep.probe_reading()),
+    );
+    let mut problems = Vec::new();
+    match written {
+        Ok(Ok(())) => {}
+        Ok(Err(StoreError::DiskFull(_))) => {
+            problems.push("database: takes no writes, its disk is full".to_owned());
         }
-        let report = self.look().await;
-        let is_well = report.problems().next().is_none();
-        let was_well = found.as_ref().is_none_or(|(_, before)| before.problems().next().is_none());
-        if is_well && !was_well {
-            tracing::info!("health check passes again");
-        } else if !is_well && found.as_ref().is_none_or(|(_, before)| *before != report) {
-            let problems: Vec<&str> = report.problems().collect();
-            tracing::error!(?problems, "health check failed");
-        }
-        *found = Some((Instant::now(), report.clone()));
-        report
+        Ok(Err(_)) | Err(_) => problems.push("database: takes no writes".to_owned()),
     }
+    if !matches!(read, Ok(Ok(()))) {
+        problems.push("database: cannot be read".to_owned());
+    }
+    Part::new("database", None, true, problems)
+}
 
-    async fn look(&self) -> Report {
-        let networks = self.inside.chains.networks();
-        let nodes = futures::future::join_all(networks.iter().map(|network| self.nodes_and_clock(*network)));
-        let (database, nodes) = tokio::join!(self.database(), nodes);
-        let mut parts = vec![database, self.tasks()];
-        for (network, [nodes, clock]) in networks.iter().zip(nodes) {
-            // A restart or another relayer does not help with keys, SOL or signers.
-            let ours = &self.signers;
-            parts.extend([
-                nodes,
-                clock,
-                self.websocket(*network),
-                ours.authorities(*network),
-                ours.sol(*network),
-                ours.signers(*network),
-            ]);
-        }
-        Report::of(parts, &networks)
-    }
+fn tasks(inside: &Arc<Inside>) -> Part {
+    let tasks = &inside.tasks;
+    let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
+    let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
+    let stops = tasks.leaving.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
+    Part::new("tasks", None, true, ended.chain(stops).collect())
+}
 
-    async fn database(&self) -> Part {
-        let (written, read) = tokio::join!(
-            timeout(PATIENCE, self.inside.store.upkeep.probe_writing(self.inside.clock.now())),
-            timeout(PATIENCE, self.inside.store.upkeep.probe_reading()),
-        );
-        let mut problems = Vec::new();
-        match written {
-            Ok(Ok(())) => {}
-            Ok(Err(StoreError::DiskFull(_))) => {
-                problems.push("database: takes no writes, its disk is full".to_owned());
-            }
-            Ok(Err(_)) | Err(_) => problems.push("database: takes no writes".to_owned()),
-        }
-        if !matches!(read, Ok(Ok(()))) {
-            problems.push("database: cannot be read".to_owned());
-        }
-        Part::new("database", None, true, problems)
-    }
+/// Asks a node for the time: a websocket may keep the clock known while every call is refused.
+async fn nodes_and_clock(inside: &Arc<Inside>, network: Network) -> [Part; 2] {
+    let read = match inside.chains.get(network) {
+        Ok(parts) => timeout(PATIENCE, parts.chain.read_time()).await.ok().and_then(Result::ok),
+        Err(_) => None,
+    };
+    let problem = read.is_none().then(|| format!("network {network}: no node answers"));
+    let nodes = Part::new(NODES, Some(network), true, problem.into_iter().collect());
+    // Without the seconds, which change: each change of a report is logged.
+    let here = inside.clock.now().unix_seconds();
+    let skewed = read.filter(|chain| chain.abs_diff(here) > CLOCK_SKEW_SECONDS_MAX).map(|chain| {
+        let side = if here > chain { "ahead of" } else { "behind" };
+        format!(
+            "network {network}: this machine's clock is more than {CLOCK_SKEW_SECONDS_MAX} s {side} the chain's, so entries \
+             of histories get a wrong `visible_at`"
+        )
+    });
+    [nodes, Part::new("clock", Some(network), false, skewed.into_iter().collect())]
+}
 
-    fn tasks(&self) -> Part {
-        let tasks = &self.inside.tasks;
-        let ended = tasks.kept().into_iter().filter(|(_, kept)| kept.has_ended);
-        let ended = ended.map(|(name, _)| format!("task {name}: has ended"));
-        let stops = tasks.leaving.is_cancelled().then(|| "tasks: the process is stopping".to_owned());
-        Part::new("tasks", None, true, ended.chain(stops).collect())
-    }
-
-    /// Asks a node for the time: a websocket may keep the clock known while every call is refused.
-    async fn nodes_and_clock(&self, network: Network) -> [Part; 2] {
-        let read = match self.inside.chains.get(network) {
-            Ok(parts) => timeout(PATIENCE, parts.chain.read_time()).await.ok().and_then(Result::ok),
-            Err(_) => None,
-        };
-        let problem = read.is_none().then(|| format!("network {network}: no node answers"));
-        let nodes = Part::new(NODES, Some(network), true, problem.into_iter().collect());
-        // Without the seconds, which change: each change of a report is logged.
-        let here = self.inside.clock.now().unix_seconds();
-        let skewed = read.filter(|chain| chain.abs_diff(here) > CLOCK_SKEW_SECONDS_MAX).map(|chain| {
-            let side = if here > chain { "ahead of" } else { "behind" };
-            format!(
-                "network {network}: this machine's clock is more than {CLOCK_SKEW_SECONDS_MAX} s {side} the chain's, so entries \
-                 of histories get a wrong `visible_at`"
-            )
-        });
-        [nodes, Part::new("clock", Some(network), false, skewed.into_iter().collect())]
-    }
-
-    /// Without it everything is served, and later.
-    fn websocket(&self, network: Network) -> Part {
-        let figures = self.inside.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
-        let problem = if figures.is_websocket_down() {
-            Some("no websocket connects, so landings and deposits are noticed later")
-        } else if figures.topics_missing > 0 {
-            Some("nodes refuse websocket subscriptions, so landings and changes are noticed later")
-        } else {
-            None
-        };
-        let problem = problem.map(|problem| format!("network {network}: {problem}"));
-        Part::new("websocket", Some(network), false, problem.into_iter().collect())
-    }
+/// Without it everything is served, and later.
+fn websocket(inside: &Arc<Inside>, network: Network) -> Part {
+    let figures = inside.chains.get(network).map(|parts| parts.chain.figures()).unwrap_or_default();
+    let problem = if figures.is_websocket_down() {
+        Some("no websocket connects, so landings and deposits are noticed later")
+    } else if figures.topics_missing > 0 {
+        Some("nodes refuse websocket subscriptions, so landings and changes are noticed later")
+    } else {
+        None
+    };
+    let problem = problem.map(|problem| format!("network {network}: {problem}"));
+    Part::new("websocket", Some(network), false, problem.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Records when keys are used: each request notes its key in memory, and a batch writes the notes down.
 
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,48 +11,34 @@ const WRITE_EVERY: Duration = Duration::from_secs(60);
 /// Keys per statement.
 const ROWS_MAX: usize = 100;
 
-/// The last use of each key since the last write.
-#[derive(Clone)]
-pub(super) struct KeyUses {
-    inside: Arc<Inside>,
-    noted: Arc<Mutex<BTreeMap<KeyId, Timestamp>>>,
+/// Notes a use. Holds no more keys than were used within a minute.
+pub fn note(inside: &Arc<Inside>, key: KeyId, now: Timestamp) {
+    inside.key_uses.lock().insert(key, now);
 }
 
-impl KeyUses {
-    pub fn new(inside: Arc<Inside>) -> Self {
-        Self { noted: Arc::default(), inside }
-    }
-
-    /// Notes a use. Holds no more keys than were used within a minute.
-    pub fn note(&self, key: KeyId, now: Timestamp) {
-        self.noted.lock().insert(key, now);
-    }
-
-    /// Writes the notes every minute, and once more at a stop.
-    pub fn write_until_stopped(&self) {
-        let this = self.clone();
-        let stop = self.inside.tasks.stop.clone();
-        self.inside.tasks.keep("key uses", async move {
-            let mut is_over = false;
-            while !is_over {
-                tokio::select! {
-                    () = stop.cancelled() => is_over = true,
-                    () = tokio::time::sleep(WRITE_EVERY) => {}
-                }
-                this.write().await;
+/// Writes the notes every minute, and once more at a stop.
+pub fn write_until_stopped(inside: &Arc<Inside>) {
+    let (this, stop) = (inside.clone(), inside.tasks.stop.clone());
+    inside.tasks.keep("key uses", async move {
+        let mut is_over = false;
+        while !is_over {
+            tokio::select! {
+                () = stop.cancelled() => is_over = true,
+                () = tokio::time::sleep(WRITE_EVERY) => {}
             }
-        });
-    }
+            write(&this).await;
+        }
+    });
+}
 
-    /// Drops notes that cannot be written; the next use is noted again.
-    async fn write(&self) {
-        let noted = std::mem::take(&mut *self.noted.lock());
-        let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();
-        for some in uses.chunks(ROWS_MAX) {
-            if let Err(error) = self.inside.store.keys.mark_keys_used(some).await {
-                tracing::warn!(%error, "cannot record key usage");
-                return;
-            }
+/// Drops notes that cannot be written; the next use is noted again.
+async fn write(inside: &Arc<Inside>) {
+    let noted = std::mem::take(&mut *inside.key_uses.lock());
+    let uses: Vec<(KeyId, Timestamp)> = noted.into_iter().collect();
+    for some in uses.chunks(ROWS_MAX) {
+        if let Err(error) = inside.store.keys.mark_keys_used(some).await {
+            tracing::warn!(%error, "cannot record key usage");
+            return;
         }
     }
 }

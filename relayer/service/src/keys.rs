@@ -3,9 +3,8 @@ use std::sync::Arc;
 use std::net::IpAddr;
 
 use super::error::{Forbidden, Resource, ServiceError, Unauthorized};
-use super::key_uses::KeyUses;
-use crate::Inside;
 use crate::audit_scope::AuditScope;
+use crate::{Inside, key_uses};
 use purser_model::{
     ApiKey, CellName, CreateKey, Invalid, KeyHolder, KeyId, Operator, OperatorId, Page, PageRequest,
     PlainKey, Principal, Scopes, SeededRandom, Timestamp,
@@ -90,196 +89,187 @@ fn keys_filter(operator_id: OperatorId, holder: KeyHolder) -> String {
     }
 }
 
-/// API keys: authenticates callers and manages keys.
-#[derive(Clone)]
-pub struct Keys {
-    inside: Arc<Inside>,
-    keys_max: u32,
-    cell: Option<CellName>,
-    uses: KeyUses,
+/// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
+/// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
+pub async fn authenticate(
+    inside: &Arc<Inside>,
+    key: &PlainKey,
+    from: impl FnOnce() -> Option<IpAddr> + Send,
+) -> Result<Principal, ServiceError> {
+    let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
+    if key.cell().is_some() && key.cell() != inside.cell.as_ref() {
+        return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
+    }
+    // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
+    let Some((record, operator)) = inside.store.keys.find_key_by_hash(&key.hash()).await? else {
+        return Err(unknown());
+    };
+    if operator.network != key.network() {
+        return Err(unknown());
+    }
+    admit(inside, record, operator, from)
 }
 
-impl Keys {
-    pub(super) fn new(inside: Arc<Inside>, keys_max: u32, cell: Option<CellName>) -> Self {
-        Self { uses: KeyUses::new(inside.clone()), inside, keys_max, cell }
+/// The principal of a known key. Errors as [`authenticate`].
+pub fn admit(
+    inside: &Arc<Inside>,
+    record: ApiKey,
+    operator: Operator,
+    from: impl FnOnce() -> Option<IpAddr>,
+) -> Result<Principal, ServiceError> {
+    let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
+    if record.revoked_at.is_some() {
+        return unauthorized(Unauthorized::RevokedKey);
     }
-
-    /// Authenticates the caller; `from` is the caller's address where it is known. Unauthorized: unknown, expired or
-    /// revoked, or the key names another cell, even if it is known here. Forbidden: the key may not be used from this address.
-    pub async fn authenticate(
-        &self,
-        key: &PlainKey,
-        from: impl FnOnce() -> Option<IpAddr> + Send,
-    ) -> Result<Principal, ServiceError> {
-        let unknown = || ServiceError::Unauthorized(Unauthorized::UnknownKey);
-        if key.cell().is_some() && key.cell() != self.cell.as_ref() {
-            return Err(ServiceError::Unauthorized(Unauthorized::KeyOfOtherCell));
-        }
-        // The index finds a hash of 256 random bits, so the time it takes reveals nothing about a key.
-        let Some((record, operator)) = self.inside.store.keys.find_key_by_hash(&key.hash()).await? else {
-            return Err(unknown());
-        };
-        if operator.network != key.network() {
-            return Err(unknown());
-        }
-        self.admit(record, operator, from)
+    let now = inside.clock.now();
+    if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
+        return unauthorized(Unauthorized::ExpiredKey);
     }
-
-    /// The principal of a known key. Errors as [`Keys::authenticate`].
-    pub fn admit(
-        &self,
-        record: ApiKey,
-        operator: Operator,
-        from: impl FnOnce() -> Option<IpAddr>,
-    ) -> Result<Principal, ServiceError> {
-        let unauthorized = |reason| Err(ServiceError::Unauthorized(reason));
-        if record.revoked_at.is_some() {
-            return unauthorized(Unauthorized::RevokedKey);
-        }
-        let now = self.inside.clock.now();
-        if record.expires_at.is_some_and(|expires_at| expires_at <= now) {
-            return unauthorized(Unauthorized::ExpiredKey);
-        }
-        if let Some(allowed) = &record.allowed_cidrs {
-            let address = from();
-            if !address.is_some_and(|address| allowed.contain(address)) {
-                return Err(ServiceError::Forbidden(Forbidden::OtherAddress(address)));
-            }
-        }
-        self.uses.note(record.id, now);
-        let ApiKey { id: key_id, scopes, .. } = record;
-        Ok(match record.holder {
-            KeyHolder::Operator => Principal::Operator { operator, key_id, scopes },
-            KeyHolder::Agent(account_id) => Principal::Agent { operator, account_id, key_id, scopes },
-        })
-    }
-
-    /// Whether an accepted key is still valid: neither revoked nor expired.
-    pub async fn is_good(&self, key_id: KeyId) -> Result<bool, ServiceError> {
-        let now = self.inside.clock.now();
-        let key = self.inside.store.keys.find_key(key_id).await?;
-        Ok(key.is_some_and(|key| {
-            key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
-        }))
-    }
-
-    /// Writes down key uses until the process stops.
-    pub(super) fn note_uses(&self) {
-        self.uses.write_until_stopped();
-    }
-
-    /// Makes a key for the operator or one account; with `drawn` from a request's name, repeating the call gives the same key.
-    /// Invalid: `expires_at` is not in the future, scopes that an agent cannot have, or the operator has reached its maximum of
-    /// keys. NotFound: the account. Forbidden: it could do more than the caller's key.
-    pub async fn create(
-        &self,
-        caller: &Principal,
-        holder: KeyHolder,
-        asked: CreateKey,
-        drawn: Option<SeededRandom>,
-        scope: &AuditScope,
-    ) -> Result<NewKey, ServiceError> {
-        let operator = caller.operator();
-        self.find_holder(operator, holder).await?;
-        let now = self.inside.clock.now();
-        let is_named = drawn.is_some();
-        let drawn = drawn.unwrap_or_else(|| self.inside.clock.draw());
-        if is_named && let Some(record) = self.find_made(operator, &drawn).await? {
-            let plain = PlainKey::new(holder.role(), operator.network, self.cell.as_ref(), *drawn.secret);
-            return Ok(NewKey { record, plain });
-        }
-        let maker = self.inside.store.keys.find_key_of(operator.id, caller.key_id()).await?;
-        let maker = maker.filter(|maker| maker.revoked_at.is_none());
-        let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
-        let asked = within(asked, &maker, holder).map_err(ServiceError::Forbidden)?;
-        let NewKey { record, plain } = make_key(asked, (operator, holder), self.cell.as_ref(), &drawn, now)?;
-        let record = ApiKey { made_by: Some(maker.id), ..record };
-        let keys_max = self.keys_max;
-        scope.makes(record.id);
-        match self.inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
-            Ok(()) => Ok(NewKey { record, plain }),
-            Err(StoreError::Full) => {
-                let message = format!(
-                    "asks for one key too many: an operator may have {keys_max} keys that are not revoked; revoke some \
-                     that you no longer need, expired ones too"
-                );
-                Err(Invalid::new("body", message).into())
-            }
-            Err(error) => Err(error.into()),
+    if let Some(allowed) = &record.allowed_cidrs {
+        let address = from();
+        if !address.is_some_and(|address| allowed.contain(address)) {
+            return Err(ServiceError::Forbidden(Forbidden::OtherAddress(address)));
         }
     }
+    key_uses::note(inside, record.id, now);
+    let ApiKey { id: key_id, scopes, .. } = record;
+    Ok(match record.holder {
+        KeyHolder::Operator => Principal::Operator { operator, key_id, scopes },
+        KeyHolder::Agent(account_id) => Principal::Agent { operator, account_id, key_id, scopes },
+    })
+}
 
-    /// The key that was made under the same name before a crash.
-    async fn find_made(
-        &self,
-        operator: &Operator,
-        drawn: &SeededRandom,
-    ) -> Result<Option<ApiKey>, ServiceError> {
-        Ok(self.inside.store.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
+/// Whether an accepted key is still valid: neither revoked nor expired.
+pub async fn is_good(inside: &Arc<Inside>, key_id: KeyId) -> Result<bool, ServiceError> {
+    let now = inside.clock.now();
+    let key = inside.store.keys.find_key(key_id).await?;
+    Ok(key.is_some_and(|key| {
+        key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| expires_at > now)
+    }))
+}
+
+/// Makes a key for the operator or one account; with `drawn` from a request's name, repeating the call gives the same key.
+/// Invalid: `expires_at` is not in the future, scopes that an agent cannot have, or the operator has reached its maximum of
+/// keys. NotFound: the account. Forbidden: it could do more than the caller's key.
+pub async fn create(
+    inside: &Arc<Inside>,
+    caller: &Principal,
+    holder: KeyHolder,
+    asked: CreateKey,
+    drawn: Option<SeededRandom>,
+    scope: &AuditScope,
+) -> Result<NewKey, ServiceError> {
+    let operator = caller.operator();
+    find_holder(inside, operator, holder).await?;
+    let now = inside.clock.now();
+    let is_named = drawn.is_some();
+    let drawn = drawn.unwrap_or_else(|| inside.clock.draw());
+    if is_named && let Some(record) = find_made(inside, operator, &drawn).await? {
+        let plain = PlainKey::new(holder.role(), operator.network, inside.cell.as_ref(), *drawn.secret);
+        return Ok(NewKey { record, plain });
     }
-
-    /// The operator's own keys or those of one account, newest first, expired and revoked ones included. NotFound: the account.
-    pub async fn list(
-        &self,
-        operator: &Operator,
-        holder: KeyHolder,
-        request: PageRequest,
-    ) -> Result<Page<ApiKey>, ServiceError> {
-        let listing = request.of(keys_filter(operator.id, holder))?;
-        self.find_holder(operator, holder).await?;
-        let (after, rows_max) = (listing.after, listing.rows_max());
-        let rows = self.inside.store.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
-        Ok(listing.page(rows, |last| last.id))
-    }
-
-    /// The operator's keys with these ids, those of its accounts too. At most 1,000.
-    pub async fn named(&self, operator: &Operator, ids: &[KeyId]) -> Result<Vec<ApiKey>, ServiceError> {
-        Ok(self.inside.store.keys.find_keys_of(operator.id, ids).await?)
-    }
-
-    /// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
-    /// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
-    /// whoever steals one key could lock the others out of the halt.
-    pub async fn revoke(
-        &self,
-        caller: &Principal,
-        key_id: KeyId,
-        scope: &AuditScope,
-    ) -> Result<(), ServiceError> {
-        let operator_id = caller.operator_id();
-        let missing = || ServiceError::NotFound(Resource::Key);
-        let key = self.inside.store.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
-        let is_agents = key.holder.account_id().is_some();
-        let may =
-            is_agents && caller.scopes().cover(Scopes::ALL) || self.is_own_or_made(caller, key_id).await?;
-        if !may {
-            return Err(ServiceError::Forbidden(Forbidden::OtherKey));
+    let maker = inside.store.keys.find_key_of(operator.id, caller.key_id()).await?;
+    let maker = maker.filter(|maker| maker.revoked_at.is_none());
+    let maker = maker.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))?;
+    let asked = within(asked, &maker, holder).map_err(ServiceError::Forbidden)?;
+    let NewKey { record, plain } = make_key(asked, (operator, holder), inside.cell.as_ref(), &drawn, now)?;
+    let record = ApiKey { made_by: Some(maker.id), ..record };
+    let keys_max = inside.keys_max;
+    scope.makes(record.id);
+    match inside.store.keys.insert_key_within(&record, &plain.hash(), keys_max).await {
+        Ok(()) => Ok(NewKey { record, plain }),
+        Err(StoreError::Full) => {
+            let message = format!(
+                "asks for one key too many: an operator may have {keys_max} keys that are not revoked; revoke some \
+                 that you no longer need, expired ones too"
+            );
+            Err(Invalid::new("body", message).into())
         }
-        scope.changes(key_id);
-        let revoked =
-            self.inside.store.keys.mark_key_revoked(operator_id, key_id, self.inside.clock.now()).await?;
-        revoked.map(|_| ()).ok_or_else(missing)
+        Err(error) => Err(error.into()),
     }
+}
 
-    /// Whether the caller's key made this key, directly or through others.
-    async fn is_made_by(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
-        Ok(self.inside.store.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
-    }
+/// The key that was made under the same name before a crash.
+async fn find_made(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    drawn: &SeededRandom,
+) -> Result<Option<ApiKey>, ServiceError> {
+    Ok(inside.store.keys.find_key_of(operator.id, KeyId::new(drawn.at, drawn.id_bits)).await?)
+}
 
-    /// The key that the caller uses. Unauthorized: it is no more.
-    pub async fn own(&self, caller: &Principal) -> Result<ApiKey, ServiceError> {
-        let found = self.inside.store.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
-        found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
-    }
+/// The operator's own keys or those of one account, newest first, expired and revoked ones included. NotFound: the account.
+pub async fn list(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    holder: KeyHolder,
+    request: PageRequest,
+) -> Result<Page<ApiKey>, ServiceError> {
+    let listing = request.of(keys_filter(operator.id, holder))?;
+    find_holder(inside, operator, holder).await?;
+    let (after, rows_max) = (listing.after, listing.rows_max());
+    let rows = inside.store.keys.list_keys_of(operator.id, holder, after, rows_max).await?;
+    Ok(listing.page(rows, |last| last.id))
+}
 
-    /// Whether it is the caller's own key or one that it made: what it may end.
-    pub async fn is_own_or_made(&self, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
-        Ok(key_id == caller.key_id() || self.is_made_by(caller, key_id).await?)
-    }
+/// The operator's keys with these ids, those of its accounts too. At most 1,000.
+pub async fn named(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    ids: &[KeyId],
+) -> Result<Vec<ApiKey>, ServiceError> {
+    Ok(inside.store.keys.find_keys_of(operator.id, ids).await?)
+}
 
-    async fn find_holder(&self, operator: &Operator, holder: KeyHolder) -> Result<(), ServiceError> {
-        let Some(account_id) = holder.account_id() else { return Ok(()) };
-        let account = self.inside.store.accounts.find_account(operator.id, account_id).await?;
-        account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
+/// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
+/// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
+/// whoever steals one key could lock the others out of the halt.
+pub async fn revoke(
+    inside: &Arc<Inside>,
+    caller: &Principal,
+    key_id: KeyId,
+    scope: &AuditScope,
+) -> Result<(), ServiceError> {
+    let operator_id = caller.operator_id();
+    let missing = || ServiceError::NotFound(Resource::Key);
+    let key = inside.store.keys.find_key_of(operator_id, key_id).await?.ok_or_else(missing)?;
+    let is_agents = key.holder.account_id().is_some();
+    let may =
+        is_agents && caller.scopes().cover(Scopes::ALL) || is_own_or_made(inside, caller, key_id).await?;
+    if !may {
+        return Err(ServiceError::Forbidden(Forbidden::OtherKey));
     }
+    scope.changes(key_id);
+    let revoked = inside.store.keys.mark_key_revoked(operator_id, key_id, inside.clock.now()).await?;
+    revoked.map(|_| ()).ok_or_else(missing)
+}
+
+/// Whether the caller's key made this key, directly or through others.
+async fn is_made_by(inside: &Arc<Inside>, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
+    Ok(inside.store.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
+}
+
+/// The key that the caller uses. Unauthorized: it is no more.
+pub async fn own(inside: &Arc<Inside>, caller: &Principal) -> Result<ApiKey, ServiceError> {
+    let found = inside.store.keys.find_key_of(caller.operator_id(), caller.key_id()).await?;
+    found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
+}
+
+/// Whether it is the caller's own key or one that it made: what it may end.
+pub async fn is_own_or_made(
+    inside: &Arc<Inside>,
+    caller: &Principal,
+    key_id: KeyId,
+) -> Result<bool, ServiceError> {
+    Ok(key_id == caller.key_id() || is_made_by(inside, caller, key_id).await?)
+}
+
+async fn find_holder(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    holder: KeyHolder,
+) -> Result<(), ServiceError> {
+    let Some(account_id) = holder.account_id() else { return Ok(()) };
+    let account = inside.store.accounts.find_account(operator.id, account_id).await?;
+    account.map(|_| ()).ok_or(ServiceError::NotFound(Resource::Account))
 }

@@ -1,99 +1,100 @@
 //! The verbs of the product, for REST and the extensions: load, authorise, decide, act, record.
 //! Sees neither HTTP nor SQL nor RPC types.
 //!
-//! What they share is [`Inside`]; [`Services::new`] makes them, and [`Services::reconcile`] starts the work that outlives requests.
+//! Each module has functions that take [`Inside`], which [`Services::new`] makes; [`Services::reconcile`] starts the work that outlives
+//! requests.
 //! Start at `transfers/mod.rs`: it asks, hands the payment to `purser_core`, and answers.
 
-mod accounts;
-mod actions;
+pub mod accounts;
+pub mod actions;
 mod allowlist;
 pub mod audit_scope;
-mod budgets;
+pub mod budgets;
 mod cleaning;
 mod conditions;
 mod error;
-mod events;
+pub mod events;
 mod fetches;
 mod figures;
-mod grants;
-mod halts;
+pub mod grants;
+pub mod halts;
 mod hand_overs;
-mod health;
-mod history;
+pub mod health;
+pub mod history;
 mod key_uses;
-mod keys;
+pub mod keys;
 mod last_seen;
-mod limit_looks;
+pub mod limit_looks;
 mod limits;
 mod part;
 mod parts;
 mod pauses_and_halts;
 mod planned;
-mod policies;
+pub mod policies;
 mod reads;
-mod requests;
-mod signers;
-mod streams;
+pub mod requests;
+pub mod signers;
+pub mod streams;
 mod transfers;
-mod turns;
 mod watch;
 mod webhooks;
 
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use purser_core::{Outside, PaymentEngine};
 
-pub use self::accounts::{AccountView, Accounts};
-pub use self::actions::{ActionEnd, Actions};
-pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, Budgets, PendingCaps, SeenBudget};
+pub use self::accounts::AccountView;
+pub use self::actions::ActionEnd;
+pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::error::{
     Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized, from_chain, from_fault,
 };
-pub use self::events::{Events, EventsFilter};
+pub use self::events::EventsFilter;
 pub use self::fetches::{FetchPlace, Fetches};
-pub use self::grants::{GrantOnChain, Grants};
-pub use self::halts::Halts;
+pub use self::grants::GrantOnChain;
 pub use self::hand_overs::{HandOvers, HandedOver, KeyState, Opening, PaidOn, Reply, WhenSigned};
-pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Health, Report};
-pub use self::history::{EntryView, History};
-pub use self::keys::{Keys, NewKey, make_key};
+pub use self::health::{CLOCK_SKEW_SECONDS_MAX, Report};
+pub use self::history::EntryView;
+pub use self::keys::{NewKey, make_key};
 pub use self::last_seen::SeenAccount;
 pub use self::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 pub use self::part::{Part, PartStatus};
-pub use self::parts::{Chains, ExplorerUrl, NetworkParts};
+pub use self::parts::{Chains, ExplorerUrl, NetworkParts, finish};
 pub use self::planned::{Planned, RulesInForce, Will};
-pub use self::policies::{PendingView, Policies, PolicyComparison, PolicyView};
+pub use self::policies::{PendingView, PolicyComparison, PolicyView};
 pub use self::reads::{ReadLimiter, read_operator};
-pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Requests, Run};
-pub use self::signers::Signers;
-pub use self::streams::{StreamFilter, Streamed, Streams};
+pub use self::requests::{NamedRequest, RequestOutcome, RequestStart, Run};
+pub use self::streams::{StreamFilter, Streamed};
 pub use self::transfers::{ApprovalPage, Preview, TransferAnswer, TransferView, TransferViews, Transfers};
-pub use self::turns::OneAtATime;
 pub use self::webhooks::{DeliveriesFilter, NewSecret, Replay, WebhookParts, Webhooks};
 pub use purser_core::{PendingLimits, RefusalLimits, Started};
 pub use purser_store::SystemClock;
 pub use purser_webhooks::{Asked, Fetch, Fetched, NotFetched, Resolve, Resolved};
 
-use self::cleaning::Cleaning;
-use self::figures::Figures;
+use self::health::CachedReport;
 use self::last_seen::LastSeen;
-use self::pauses_and_halts::PausesAndHalts;
+use self::signers::KnownSigners;
+use self::streams::OpenStreams;
 use self::transfers::TransferObserver;
-use self::watch::Watch;
+use self::watch::Watched;
+use parking_lot::Mutex;
 use purser_base::metrics::Metrics;
 use purser_base::shares::Outgoing;
 pub use purser_base::tasks::Tasks;
+use purser_base::turns::OneAtATime;
+use purser_chain::SolanaChain;
 pub use purser_chain::{AccountBounds, Caps, ChainFigures};
-use purser_model::{CellName, Quotas, Retention};
+use purser_model::{AccountId, BudgetId, CellName, KeyId, Network, OperatorId, Quotas, Retention, Timestamp};
 pub use purser_store::RequestState;
 use purser_store::Store;
 
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// What every service works with, and an extension with tables of its own. Keys that seal or sign are not in it: who uses one has
+/// What everything here works with, and an extension with tables of its own. Keys that seal or sign are not in it: who uses one has
 /// it.
 pub struct Inside {
     pub store: Store,
@@ -102,13 +103,35 @@ pub struct Inside {
     pub tasks: Tasks,
     /// Reads of the chain for who only looks at it.
     pub read_limiter: ReadLimiter,
-    /// What reads of the chain last showed.
-    pub(crate) last_seen: LastSeen,
     pub quotas: Quotas,
     pub(crate) metrics: Metrics,
+    pub(crate) retention: Retention,
+    /// How many unrevoked keys an operator may have.
+    pub(crate) keys_max: u32,
+    /// The cell named in new keys. `None`: keys name no cell.
+    pub(crate) cell: Option<CellName>,
+    /// What reads of the chain last showed.
+    pub(crate) last_seen: LastSeen,
+    pub(crate) signers: Mutex<KnownSigners>,
+    pub(crate) health: tokio::sync::Mutex<Option<CachedReport>>,
+    pub(crate) watched: Mutex<Watched>,
+    /// When each key was last used, since that was last written.
+    pub(crate) key_uses: Mutex<BTreeMap<KeyId, Timestamp>>,
+    pub(crate) streams: OpenStreams,
+    /// Operators that were refused one more account; some of their accounts may have been closed since.
+    pub(crate) full: Mutex<HashSet<OperatorId>>,
+    pub(crate) policy_turns: OneAtATime<AccountId>,
+    pub(crate) budget_turns: OneAtATime<BudgetId>,
 }
 
-/// What the services are made of. [`Services::new`] takes it apart: none of them sees it.
+impl Inside {
+    /// The chain of a network that is served.
+    pub fn chain(&self, network: Network) -> Result<&Arc<SolanaChain>, ServiceError> {
+        Ok(&self.chains.get(network)?.chain)
+    }
+}
+
+/// From which [`Services::new`] makes all of it.
 pub struct Setup {
     pub store: Store,
     pub chains: Chains,
@@ -139,53 +162,46 @@ pub struct Setup {
     pub metrics: Metrics,
 }
 
-/// The services, one of each.
+/// What requests are answered with: [`Inside`], and what has more of its own than that.
 #[derive(Clone)]
 pub struct Services {
-    figures: Figures,
-    cleaning: Cleaning,
-    stops: PausesAndHalts,
-    watch: Watch,
     pub inside: Arc<Inside>,
-    pub tasks: Tasks,
-    pub accounts: Accounts,
-    pub policies: Policies,
-    pub halts: Halts,
-    pub signers: Signers,
     pub transfers: Transfers,
-    pub budgets: Budgets,
-    pub grants: Grants,
     pub hand_overs: HandOvers,
     pub fetches: Fetches,
-    pub history: History,
-    pub keys: Keys,
-    pub actions: Actions,
-    pub requests: Requests,
-    pub events: Events,
-    pub streams: Streams,
-    pub health: Health,
     pub webhooks: Webhooks,
 }
 
 impl Services {
     /// No task runs yet; see [`Services::reconcile`].
     pub fn new(setup: Setup) -> Self {
-        let Setup { store, chains, tasks, clock, read_limiter, quotas, metrics, webhooks: hooks, .. } = setup;
-        let last_seen = LastSeen::default();
-        let inside =
-            Arc::new(Inside { store, chains, clock, tasks, read_limiter, last_seen, quotas, metrics });
+        let inside = Arc::new(Inside {
+            store: setup.store,
+            chains: setup.chains,
+            clock: setup.clock,
+            tasks: setup.tasks,
+            read_limiter: setup.read_limiter,
+            quotas: setup.quotas,
+            metrics: setup.metrics,
+            retention: setup.retention,
+            keys_max: setup.keys_max,
+            cell: setup.cell,
+            last_seen: LastSeen::default(),
+            signers: Mutex::default(),
+            health: tokio::sync::Mutex::default(),
+            watched: Mutex::default(),
+            key_uses: Mutex::default(),
+            streams: OpenStreams::default(),
+            full: Mutex::default(),
+            policy_turns: OneAtATime::default(),
+            budget_turns: OneAtATime::default(),
+        });
         let of = || inside.clone();
-
-        let (signers, actions, events) = (Signers::new(of()), Actions::new(of()), Events::new(of()));
-        let keys = Keys::new(of(), setup.keys_max, setup.cell);
-        let stops = PausesAndHalts::new(of());
-        let policies = Policies::new(of(), stops.clone());
-        let halts = Halts::new(of(), stops.clone());
         let engine = PaymentEngine::new(Outside {
             ledger: Arc::new(inside.store.transfers.clone()),
             chains: inside.chains.to_pay(),
             clock: Arc::new(inside.clock.clone()),
-            observer: Arc::new(TransferObserver::new(of(), events.clone())),
+            observer: Arc::new(TransferObserver::new(of())),
             tasks: Arc::new(inside.tasks.clone()),
             stop: inside.tasks.stop.clone(),
             deadline: setup.transfer_deadline,
@@ -193,32 +209,12 @@ impl Services {
         });
         let views = TransferViews::new(of(), setup.approval_page);
         let transfers = Transfers::new(of(), engine, setup.transfer_deadline, setup.pending, views);
-        let (accounts, health) = (Accounts::new(of(), policies.clone()), Health::new(of(), signers.clone()));
-        let watch = Watch::new(of(), health.clone(), signers.clone(), accounts.clone());
         Self {
-            figures: Figures::new(of(), transfers.clone(), signers.clone(), watch.clone()),
-            cleaning: Cleaning::new(of(), setup.retention),
-            budgets: Budgets::new(of()),
-            grants: Grants::new(of()),
             hand_overs: HandOvers::new(of(), setup.transfer_deadline, transfers.clone()),
-            fetches: Fetches::new(setup.outgoing.fetches, hooks.rules.clone(), setup.fetch),
-            history: History::new(of()),
-            requests: Requests::new(of()),
-            streams: Streams::new(of(), keys.clone()),
-            webhooks: Webhooks::new(of(), hooks, events.clone()),
-            tasks: inside.tasks.clone(),
+            fetches: Fetches::new(setup.outgoing.fetches, setup.webhooks.rules.clone(), setup.fetch),
+            webhooks: Webhooks::new(of(), setup.webhooks),
             inside,
-            accounts,
-            actions,
-            events,
-            halts,
-            health,
-            keys,
-            policies,
-            signers,
-            stops,
             transfers,
-            watch,
         }
     }
 
@@ -226,14 +222,13 @@ impl Services {
     /// expired rows. They run at once, by timer, and on a wake-up.
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
-        self.keys.note_uses();
-        self.stops.follow();
-        let this = self.clone();
-        let stop = self.tasks.stop.clone();
-        self.tasks.keep("reconciler", async move {
+        key_uses::write_until_stopped(&self.inside);
+        pauses_and_halts::follow(&self.inside);
+        let (inside, stop) = (self.inside.clone(), self.inside.tasks.stop.clone());
+        self.inside.tasks.keep("reconciler", async move {
             loop {
-                this.reconcile_once().await;
-                if let Err(error) = this.clean_up().await {
+                reconcile_once(&inside).await;
+                if let Err(error) = cleaning::clean_up(&inside).await {
                     tracing::warn!(%error, "cannot delete expired rows; retrying later");
                 }
                 tokio::select! {
@@ -246,18 +241,19 @@ impl Services {
 
     /// Starts counting conditions for the metrics, at once and then every so often.
     pub fn watch(&self, every: Duration) {
-        self.watch.run(every);
+        watch::run(&self.inside, every);
     }
 
     /// One look at the conditions.
     #[cfg(any(test, feature = "testing"))]
     pub async fn look_at_conditions(&self) {
-        self.watch.look().await;
+        watch::look(&self.inside).await;
     }
 
     /// One pass over what is deleted by its age, or with something else.
+    #[cfg(any(test, feature = "testing"))]
     pub async fn clean_up(&self) -> Result<(), ServiceError> {
-        self.cleaning.clean_up().await
+        cleaning::clean_up(&self.inside).await
     }
 
     /// One pass over the transfers that nobody carries.
@@ -269,26 +265,32 @@ impl Services {
     /// One pass over the pauses and halts that are not final.
     #[cfg(any(test, feature = "testing"))]
     pub async fn look_at_stops(&self) -> Result<(), ServiceError> {
-        self.stops.look().await
+        pauses_and_halts::look(&self.inside).await
     }
 
     /// One pass over the actions that are open although nobody works on them.
     #[cfg(any(test, feature = "testing"))]
     pub async fn look_at_open_actions(&self) -> Result<(), ServiceError> {
-        self.actions.look_at_open().await
+        actions::look_at_open(&self.inside).await
     }
 
-    /// One pass over our keys, unfinished accounts and pending policies, and interrupted actions.
+    /// As [`reconcile_once`].
+    #[cfg(any(test, feature = "testing"))]
     pub async fn reconcile_once(&self) {
-        self.signers.look().await;
-        if let Err(error) = self.accounts.reconcile().await {
-            tracing::warn!(%error, "cannot reconcile accounts; retrying later");
-        }
-        if let Err(error) = self.policies.reconcile().await {
-            tracing::warn!(%error, "cannot check pending policies; retrying later");
-        }
-        if let Err(error) = self.actions.look_at_open().await {
-            tracing::warn!(%error, "cannot find out how interrupted actions ended; retrying later");
-        }
+        reconcile_once(&self.inside).await;
+    }
+}
+
+/// One pass over our keys, unfinished accounts and pending policies, and interrupted actions.
+async fn reconcile_once(inside: &Arc<Inside>) {
+    signers::look(inside).await;
+    if let Err(error) = accounts::reconcile(inside).await {
+        tracing::warn!(%error, "cannot reconcile accounts; retrying later");
+    }
+    if let Err(error) = policies::reconcile(inside).await {
+        tracing::warn!(%error, "cannot check pending policies; retrying later");
+    }
+    if let Err(error) = actions::look_at_open(inside).await {
+        tracing::warn!(%error, "cannot find out how interrupted actions ended; retrying later");
     }
 }

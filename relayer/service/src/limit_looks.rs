@@ -2,11 +2,12 @@
 //! payments, and what the latest of them reached is announced.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Events;
 use super::error::{ServiceError, from_chain};
 use super::reads::{addresses, window_now};
+use crate::Inside;
 use purser_chain::AgentOnChain;
 use purser_model::{
     AccountId, Address, BudgetId, Event, HistoryEntry, LimitUsed, Operator, PaymentNumber, UsdcAmount,
@@ -17,60 +18,57 @@ use purser_model::{
 const LATEST: Duration = Duration::from_secs(600);
 const PAYMENTS_MAX: u32 = 5_000;
 
-impl Events {
-    /// Announces what the operator's latest payments reached. Looking again announces nothing again. `false`: a node does not show
-    /// all of them yet.
-    pub async fn look_at_limits(&self, operator: &Operator) -> Result<bool, ServiceError> {
-        if !self.inside.store.events.watches_limits(operator.id).await? {
-            return Ok(true);
-        }
-        let now = self.inside.clock.now();
-        let since = now.before(LATEST);
-        let payments =
-            self.inside.store.events.list_latest_payments(operator.id, since, PAYMENTS_MAX).await?;
-        let mut ids: Vec<AccountId> = payments.iter().map(|payment| payment.account_id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let accounts = self.inside.store.accounts.find_accounts(operator.id, &ids).await?;
-        if accounts.is_empty() {
-            return Ok(true);
-        }
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        let places: Vec<_> = accounts.iter().map(addresses).collect();
-        let read = chain.read_agents(&places).await;
-        let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
-        let second = window_now(&self.inside.chains, &self.inside.clock, operator).await?;
-        let mut events = Vec::new();
-        let mut budgets: BTreeMap<Address, Vec<AccountId>> = BTreeMap::new();
-        let mut shows_all = true;
-        for (account, agent) in accounts.iter().zip(&agents) {
-            let Some(agent) = agent else { continue };
-            let paid = paid_by(&payments, &[account.id]);
-            shows_all &= shows(agent, &paid);
-            if let Some(month) = agent.month {
-                let limit = (WatchedLimit::Month, None);
-                events.extend(reached(&paid, limit, month.used(second), month.cap, now));
-            }
-            if let Some(budget) = agent.beyond.and_then(|beyond| beyond.budget) {
-                budgets.entry(budget).or_default().push(account.id);
-            }
-        }
-        for (address, accounts) in budgets {
-            let read = chain.read_budget(&operator.address, &address).await;
-            let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
-            let Some(budget) = found else { continue };
-            let (paid, caps) = (paid_by(&payments, &accounts), budget.caps());
-            let limit = (WatchedLimit::BudgetDaily, Some(BudgetId(address)));
-            let used = budget.state.window.spent(second);
-            events.extend(reached(&paid, limit, used, caps.max_daily_spend, now));
-            if let Some(cap) = caps.max_30_day_spend {
-                let limit = (WatchedLimit::BudgetMonth, Some(BudgetId(address)));
-                events.extend(reached(&paid, limit, budget.month.spent(second), cap, now));
-            }
-        }
-        self.inside.store.events.announce_limits(events, now).await?;
-        Ok(shows_all)
+/// Announces what the operator's latest payments reached. Looking again announces nothing again. `false`: a node does not show
+/// all of them yet.
+pub async fn look_at_limits(inside: &Arc<Inside>, operator: &Operator) -> Result<bool, ServiceError> {
+    if !inside.store.events.watches_limits(operator.id).await? {
+        return Ok(true);
     }
+    let now = inside.clock.now();
+    let since = now.before(LATEST);
+    let payments = inside.store.events.list_latest_payments(operator.id, since, PAYMENTS_MAX).await?;
+    let mut ids: Vec<AccountId> = payments.iter().map(|payment| payment.account_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let accounts = inside.store.accounts.find_accounts(operator.id, &ids).await?;
+    if accounts.is_empty() {
+        return Ok(true);
+    }
+    let chain = inside.chain(operator.network)?;
+    let places: Vec<_> = accounts.iter().map(addresses).collect();
+    let read = chain.read_agents(&places).await;
+    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let second = window_now(&inside.chains, &inside.clock, operator).await?;
+    let mut events = Vec::new();
+    let mut budgets: BTreeMap<Address, Vec<AccountId>> = BTreeMap::new();
+    let mut shows_all = true;
+    for (account, agent) in accounts.iter().zip(&agents) {
+        let Some(agent) = agent else { continue };
+        let paid = paid_by(&payments, &[account.id]);
+        shows_all &= shows(agent, &paid);
+        if let Some(month) = agent.month {
+            let limit = (WatchedLimit::Month, None);
+            events.extend(reached(&paid, limit, month.used(second), month.cap, now));
+        }
+        if let Some(budget) = agent.beyond.and_then(|beyond| beyond.budget) {
+            budgets.entry(budget).or_default().push(account.id);
+        }
+    }
+    for (address, accounts) in budgets {
+        let read = chain.read_budget(&operator.address, &address).await;
+        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let Some(budget) = found else { continue };
+        let (paid, caps) = (paid_by(&payments, &accounts), budget.caps());
+        let limit = (WatchedLimit::BudgetDaily, Some(BudgetId(address)));
+        let used = budget.state.window.spent(second);
+        events.extend(reached(&paid, limit, used, caps.max_daily_spend, now));
+        if let Some(cap) = caps.max_30_day_spend {
+            let limit = (WatchedLimit::BudgetMonth, Some(BudgetId(address)));
+            events.extend(reached(&paid, limit, budget.month.spent(second), cap, now));
+        }
+    }
+    inside.store.events.announce_limits(events, now).await?;
+    Ok(shows_all)
 }
 
 /// The payments of these accounts, newest first.

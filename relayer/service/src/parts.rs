@@ -68,7 +68,7 @@ impl Chains {
 }
 
 /// Runs work to its end even when the caller leaves.
-pub(crate) async fn finish<T: Send + 'static>(
+pub async fn finish<T: Send + 'static>(
     tasks: &Tasks,
     work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
 ) -> Result<T, ServiceError> {

@@ -148,7 +148,7 @@ async fn read(
         return Ok(Vec::new());
     }
     let addresses: Vec<_> = rows.iter().map(addresses).collect();
-    let chain = &inside.chains.get(operator.network)?.chain;
+    let chain = inside.chain(operator.network)?;
     chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
 }
 

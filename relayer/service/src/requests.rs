@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::error::{RequestConflict, ServiceError};
 use crate::Inside;
-use crate::parts::finish;
 use purser_model::{
     AnswerKey, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, SeededRandom,
     StoredAnswer, StoredBody, Timestamp,
@@ -36,7 +35,7 @@ pub enum RequestStart {
     Answered(u16, String),
 }
 
-/// A request in flight under its name; [`Requests::end`] records the outcome.
+/// A request in flight under its name; [`end`] records the outcome.
 pub struct Run {
     claim: NewRequest,
     is_first: bool,
@@ -57,133 +56,108 @@ pub enum RequestOutcome {
     Unknown,
 }
 
-/// The names of requests other than transfers.
-#[derive(Clone)]
-pub struct Requests {
-    inside: Arc<Inside>,
+/// Takes the name, or finds what it stands for. RequestConflict: it stands for another request, or its answer shows
+/// a secret that another API key asked for. RequestRunning: the request is in flight.
+pub async fn begin(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    asked: NamedRequest,
+) -> Result<RequestStart, ServiceError> {
+    let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
+    let now = inside.clock.now();
+    let mut claim = NewRequest {
+        operator_id: operator.id,
+        idempotency_key: asked.idempotency_key,
+        fingerprint: asked.fingerprint,
+        key_id: asked.key_id,
+        seed: Seed::new(inside.clock.random()),
+        lease: format!("{:032x}", inside.clock.id_bits()),
+        now,
+        lease_expires_at: now.after(LEASE),
+        forgotten_before: None,
+    };
+    let answer_key = asked.answer_key;
+    let mut claimed = inside.store.requests.claim_request(&claim).await?;
+    if claimed == RequestClaim::MayBeForgotten {
+        claim.forgotten_before = Some(forgotten_before(inside, operator, now).await);
+        claimed = inside.store.requests.claim_request(&claim).await?;
+    }
+    match claimed {
+        RequestClaim::Mine { seed, drawn_at, is_first } => {
+            let drawn = answer_key.draw(seed, drawn_at);
+            Ok(RequestStart::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
+        }
+        RequestClaim::Answered { seed, answer: StoredAnswer { status, body } } => match body {
+            StoredBody::Plain(body) => Ok(RequestStart::Answered(status, body)),
+            StoredBody::Sealed(sealed) => match answer_key.open(seed, &sealed) {
+                Some(body) => Ok(RequestStart::Answered(status, body)),
+                None => conflict(RequestConflict::OtherApiKey),
+            },
+        },
+        RequestClaim::Running | RequestClaim::MayBeForgotten => Err(ServiceError::RequestRunning),
+        RequestClaim::Conflict => conflict(RequestConflict::OtherRequest),
+        RequestClaim::OfOtherApiKey => conflict(RequestConflict::OtherApiKey),
+    }
 }
 
-impl Requests {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside }
-    }
+/// Before which names are free again: by our clock and the chain's. While they disagree none is, since one clock that
+/// is ahead must not make anything a second time.
+async fn forgotten_before(inside: &Arc<Inside>, operator: &Operator, now: Timestamp) -> Timestamp {
+    let agreed = match inside.chains.get(operator.network) {
+        Ok(network) => network.agreed_now(now).await,
+        Err(_) => None,
+    };
+    Timestamp::from_unix_seconds(agreed.unwrap_or(i64::MIN)).before(REQUESTS_KEPT)
+}
 
-    /// Runs work to its end even when the caller leaves.
-    pub async fn finish<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
-    ) -> Result<T, ServiceError> {
-        finish(&self.inside.tasks, work).await
-    }
-
-    /// Takes the name, or finds what it stands for. RequestConflict: it stands for another request, or its answer shows
-    /// a secret that another API key asked for. RequestRunning: the request is in flight.
-    pub async fn begin(
-        &self,
-        operator: &Operator,
-        asked: NamedRequest,
-    ) -> Result<RequestStart, ServiceError> {
-        let conflict = |conflict| Err(ServiceError::RequestConflict(conflict));
-        let now = self.inside.clock.now();
-        let mut claim = NewRequest {
-            operator_id: operator.id,
-            idempotency_key: asked.idempotency_key,
-            fingerprint: asked.fingerprint,
-            key_id: asked.key_id,
-            seed: Seed::new(self.inside.clock.random()),
-            lease: format!("{:032x}", self.inside.clock.id_bits()),
-            now,
-            lease_expires_at: now.after(LEASE),
-            forgotten_before: None,
-        };
-        let answer_key = asked.answer_key;
-        let mut claimed = self.inside.store.requests.claim_request(&claim).await?;
-        if claimed == RequestClaim::MayBeForgotten {
-            claim.forgotten_before = Some(self.forgotten_before(operator, now).await);
-            claimed = self.inside.store.requests.claim_request(&claim).await?;
+/// Carries a request out, and shows that its process is at it for as long as that takes.
+pub async fn hold<T>(inside: &Arc<Inside>, run: &Run, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(LEASE / 3) => {}
         }
-        match claimed {
-            RequestClaim::Mine { seed, drawn_at, is_first } => {
-                let drawn = answer_key.draw(seed, drawn_at);
-                Ok(RequestStart::Run(Box::new(Run { claim, is_first, seed, answer_key, drawn })))
-            }
-            RequestClaim::Answered { seed, answer: StoredAnswer { status, body } } => match body {
-                StoredBody::Plain(body) => Ok(RequestStart::Answered(status, body)),
-                StoredBody::Sealed(sealed) => match answer_key.open(seed, &sealed) {
-                    Some(body) => Ok(RequestStart::Answered(status, body)),
-                    None => conflict(RequestConflict::OtherApiKey),
-                },
-            },
-            RequestClaim::Running | RequestClaim::MayBeForgotten => Err(ServiceError::RequestRunning),
-            RequestClaim::Conflict => conflict(RequestConflict::OtherRequest),
-            RequestClaim::OfOtherApiKey => conflict(RequestConflict::OtherApiKey),
+        if let Err(error) =
+            inside.store.requests.lease_request(&run.claim, inside.clock.now().after(LEASE)).await
+        {
+            tracing::warn!(%error, "cannot extend the lease of a request");
         }
     }
+}
 
-    /// Before which names are free again: by our clock and the chain's. While they disagree none is, since one clock that
-    /// is ahead must not make anything a second time.
-    async fn forgotten_before(&self, operator: &Operator, now: Timestamp) -> Timestamp {
-        let agreed = match self.inside.chains.get(operator.network) {
-            Ok(network) => network.agreed_now(now).await,
-            Err(_) => None,
-        };
-        Timestamp::from_unix_seconds(agreed.unwrap_or(i64::MIN)).before(REQUESTS_KEPT)
-    }
+/// Where a named request of the operator stands.
+pub async fn state(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    key: &IdempotencyKey,
+) -> Result<RequestState, ServiceError> {
+    Ok(inside
+        .store
+        .requests
+        .find_request_state(operator.id, key, Due::within(inside.clock.now(), LEASE))
+        .await?)
+}
 
-    /// Carries a request out, and shows that its process is at it for as long as that takes.
-    pub async fn hold<T>(&self, run: &Run, work: impl Future<Output = T>) -> T {
-        tokio::pin!(work);
-        loop {
-            tokio::select! {
-                done = &mut work => return done,
-                () = tokio::time::sleep(LEASE / 3) => {}
-            }
-            if let Err(error) = self
-                .inside
-                .store
-                .requests
-                .lease_request(&run.claim, self.inside.clock.now().after(LEASE))
-                .await
-            {
-                tracing::warn!(%error, "cannot extend the lease of a request");
-            }
+/// Records the outcome. If that fails, the next caller repeats the request from the same seed.
+pub async fn end(inside: &Arc<Inside>, run: Box<Run>, ending: RequestOutcome) {
+    let Run { claim, is_first, seed, answer_key, .. } = *run;
+    let written = match ending {
+        RequestOutcome::Answered { status, body, shows_secret } => {
+            let body = if shows_secret {
+                StoredBody::Sealed(answer_key.seal(seed, &body, &inside.clock.random()))
+            } else {
+                StoredBody::Plain(body)
+            };
+            inside.store.requests.mark_request_answered(&claim, &StoredAnswer { status, body }).await
         }
-    }
-
-    /// Where a named request of the operator stands.
-    pub async fn state(
-        &self,
-        operator: &Operator,
-        key: &IdempotencyKey,
-    ) -> Result<RequestState, ServiceError> {
-        Ok(self
-            .inside
-            .store
-            .requests
-            .find_request_state(operator.id, key, Due::within(self.inside.clock.now(), LEASE))
-            .await?)
-    }
-
-    /// Records the outcome. If that fails, the next caller repeats the request from the same seed.
-    pub async fn end(&self, run: Box<Run>, ending: RequestOutcome) {
-        let Run { claim, is_first, seed, answer_key, .. } = *run;
-        let written = match ending {
-            RequestOutcome::Answered { status, body, shows_secret } => {
-                let body = if shows_secret {
-                    StoredBody::Sealed(answer_key.seal(seed, &body, &self.inside.clock.random()))
-                } else {
-                    StoredBody::Plain(body)
-                };
-                self.inside.store.requests.mark_request_answered(&claim, &StoredAnswer { status, body }).await
-            }
-            RequestOutcome::Refused if is_first => self.inside.store.requests.delete_request(&claim).await,
-            // An earlier try may have had an effect.
-            RequestOutcome::Refused | RequestOutcome::Unknown => {
-                self.inside.store.requests.lease_request(&claim, self.inside.clock.now()).await
-            }
-        };
-        if let Err(error) = written {
-            tracing::warn!(%error, "cannot record the outcome of a request");
+        RequestOutcome::Refused if is_first => inside.store.requests.delete_request(&claim).await,
+        // An earlier try may have had an effect.
+        RequestOutcome::Refused | RequestOutcome::Unknown => {
+            inside.store.requests.lease_request(&claim, inside.clock.now()).await
         }
+    };
+    if let Err(error) = written {
+        tracing::warn!(%error, "cannot record the outcome of a request");
     }
 }

@@ -1,7 +1,7 @@
 //! Regular checks of our keys: do operators still name them, do they have SOL, does the key service sign? A problem is
 //! logged when it begins and then every few minutes; `GET /healthz` shows it as long as it lasts.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 const SAY_EVERY: Duration = Duration::from_secs(300);
 
 /// What is wrong with the keys of each network.
-#[derive(Clone)]
-pub struct Signers {
-    inside: Arc<Inside>,
-    known: Arc<Mutex<KnownSigners>>,
-}
-
 #[derive(Default)]
-struct KnownSigners {
+pub(crate) struct KnownSigners {
     problems: Vec<(Network, KeyProblem)>,
     /// How many operators were checked.
     operators: HashMap<Network, usize>,
@@ -37,162 +31,156 @@ struct KnownSigners {
     said_at: Option<Instant>,
 }
 
-impl Signers {
-    pub(super) fn new(inside: Arc<Inside>) -> Self {
-        Self { inside, known: Arc::default() }
-    }
-
-    /// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin
-    /// names other keys makes them degraded; only all tenants together make them failed.
-    pub(super) fn authorities(&self, network: Network) -> Part {
-        let known = self.known();
-        let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
-        let mut cannot_pay: BTreeSet<Address> = BTreeSet::new();
-        for problem in known.of(network) {
-            if let KeyProblem::AuthorityRotated { role, operator } = problem {
-                let what = format!("network {network}: authority_rotated: operators name another {role}");
-                *rotated.entry(what).or_default() += 1;
-                cannot_pay.extend((*role == Authority::Transfer).then_some(*operator));
-            }
-        }
-        let operators = known.operators.get(&network).copied().unwrap_or(0);
-        let all = !cannot_pay.is_empty() && cannot_pay.len() >= operators;
-        let problems = rotated.into_iter().map(|(what, count)| format!("{what} ({count})"));
-        Part::new("authorities", Some(network), all, problems.collect())
-    }
-
-    /// Likewise for the SOL in its wallets: failed when no transfer authority can pay a fee. Low SOL is not a problem yet.
-    pub(super) fn sol(&self, network: Network) -> Part {
-        let known = self.known();
-        let empty = known.of(network).filter_map(|problem| match problem {
-            KeyProblem::FeePayerEmpty { address, .. } => Some(*address),
-            KeyProblem::AuthorityRotated { .. }
-            | KeyProblem::FeePayerLow { .. }
-            | KeyProblem::SignerUnavailable { .. } => None,
-        });
-        let empty: Vec<Address> = empty.collect();
-        let all = self.are_all_that_pay(network, &empty);
-        let words = |address| format!("network {network}: fee_payer_empty: {address} has no SOL for fees");
-        Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
-    }
-
-    /// The network's wallets that are low on SOL, with the lamports that they can spend.
-    pub fn low_on_sol(&self, network: Network) -> Vec<(Address, u64)> {
-        let low = |problem: &KeyProblem| match problem {
-            KeyProblem::FeePayerLow { address, lamports } => Some((*address, *lamports)),
-            KeyProblem::AuthorityRotated { .. }
-            | KeyProblem::FeePayerEmpty { .. }
-            | KeyProblem::SignerUnavailable { .. } => None,
-        };
-        self.known().of(network).filter_map(low).collect()
-    }
-
-    /// The wallets, nodes and websocket of a network, from what this process holds; `None`: it does not serve that.
-    pub fn figures(&self, network: Network) -> Option<ChainFigures> {
-        Some(self.inside.chains.get(network).ok()?.chain.figures())
-    }
-
-    /// The defences that an operator does without; none while the chain does not answer promptly.
-    pub async fn open_defences(&self, operator: &Operator) -> Vec<OpenDefence> {
-        let Ok(parts) = self.inside.chains.get(operator.network) else { return Vec::new() };
-        match timeout(PATIENCE, parts.chain.read_operator(&operator.address)).await {
-            Ok(Ok(Some(found))) => parts.chain.open_defences(&found),
-            Ok(Ok(None) | Err(_)) | Err(_) => Vec::new(),
+/// The state of a network's authorities at the last check, in words that name no operator. One tenant whose admin
+/// names other keys makes them degraded; only all tenants together make them failed.
+pub(super) fn authorities(inside: &Arc<Inside>, network: Network) -> Part {
+    let known = known(inside);
+    let mut rotated: BTreeMap<String, usize> = BTreeMap::new();
+    let mut cannot_pay: BTreeSet<Address> = BTreeSet::new();
+    for problem in known.of(network) {
+        if let KeyProblem::AuthorityRotated { role, operator } = problem {
+            let what = format!("network {network}: authority_rotated: operators name another {role}");
+            *rotated.entry(what).or_default() += 1;
+            cannot_pay.extend((*role == Authority::Transfer).then_some(*operator));
         }
     }
+    let operators = known.operators.get(&network).copied().unwrap_or(0);
+    let all = !cannot_pay.is_empty() && cannot_pay.len() >= operators;
+    let problems = rotated.into_iter().map(|(what, count)| format!("{what} ({count})"));
+    Part::new("authorities", Some(network), all, problems.collect())
+}
 
-    /// Likewise for whoever keeps its keys: failed when no transfer key can sign.
-    pub(super) fn signers(&self, network: Network) -> Part {
-        let known = self.known();
-        let away = known.of(network).filter_map(|problem| match problem {
-            KeyProblem::SignerUnavailable { address, role } => Some((*address, *role)),
-            KeyProblem::AuthorityRotated { .. }
-            | KeyProblem::FeePayerEmpty { .. }
-            | KeyProblem::FeePayerLow { .. } => None,
-        });
-        let (addresses, words): (Vec<Address>, Vec<String>) = away
-            .map(|(address, role)| {
-                let words = format!(
-                    "network {network}: signer_unavailable: the signer of {role} {address} does not sign"
-                );
-                (address, words)
-            })
-            .unzip();
-        Part::new("signers", Some(network), self.are_all_that_pay(network, &addresses), words)
+/// Likewise for the SOL in its wallets: failed when no transfer authority can pay a fee. Low SOL is not a problem yet.
+pub(super) fn sol(inside: &Arc<Inside>, network: Network) -> Part {
+    let known = known(inside);
+    let empty = known.of(network).filter_map(|problem| match problem {
+        KeyProblem::FeePayerEmpty { address, .. } => Some(*address),
+        KeyProblem::AuthorityRotated { .. }
+        | KeyProblem::FeePayerLow { .. }
+        | KeyProblem::SignerUnavailable { .. } => None,
+    });
+    let empty: Vec<Address> = empty.collect();
+    let all = are_all_that_pay(inside, network, &empty);
+    let words = |address| format!("network {network}: fee_payer_empty: {address} has no SOL for fees");
+    Part::new("sol", Some(network), all, empty.into_iter().map(words).collect())
+}
+
+/// The network's wallets that are low on SOL, with the lamports that they can spend.
+pub fn low_on_sol(inside: &Arc<Inside>, network: Network) -> Vec<(Address, u64)> {
+    let low = |problem: &KeyProblem| match problem {
+        KeyProblem::FeePayerLow { address, lamports } => Some((*address, *lamports)),
+        KeyProblem::AuthorityRotated { .. }
+        | KeyProblem::FeePayerEmpty { .. }
+        | KeyProblem::SignerUnavailable { .. } => None,
+    };
+    known(inside).of(network).filter_map(low).collect()
+}
+
+/// The wallets, nodes and websocket of a network, from what this process holds; `None`: it does not serve that.
+pub fn figures(inside: &Arc<Inside>, network: Network) -> Option<ChainFigures> {
+    Some(inside.chains.get(network).ok()?.chain.figures())
+}
+
+/// The defences that an operator does without; none while the chain does not answer promptly.
+pub async fn open_defences(inside: &Arc<Inside>, operator: &Operator) -> Vec<OpenDefence> {
+    let Ok(parts) = inside.chains.get(operator.network) else { return Vec::new() };
+    match timeout(PATIENCE, parts.chain.read_operator(&operator.address)).await {
+        Ok(Ok(Some(found))) => parts.chain.open_defences(&found),
+        Ok(Ok(None) | Err(_)) | Err(_) => Vec::new(),
     }
+}
 
-    /// Whether these include every wallet of the network that signs transfers.
-    fn are_all_that_pay(&self, network: Network, these: &[Address]) -> bool {
-        let wallets = self.inside.chains.get(network).map(|parts| parts.chain.figures().wallets);
-        let mut paying = wallets.unwrap_or_default();
-        paying.retain(|wallet| wallet.role == Authority::Transfer);
-        !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
+/// Likewise for whoever keeps its keys: failed when no transfer key can sign.
+pub(super) fn signers(inside: &Arc<Inside>, network: Network) -> Part {
+    let known = known(inside);
+    let away = known.of(network).filter_map(|problem| match problem {
+        KeyProblem::SignerUnavailable { address, role } => Some((*address, *role)),
+        KeyProblem::AuthorityRotated { .. }
+        | KeyProblem::FeePayerEmpty { .. }
+        | KeyProblem::FeePayerLow { .. } => None,
+    });
+    let (addresses, words): (Vec<Address>, Vec<String>) = away
+        .map(|(address, role)| {
+            let words = format!(
+                "network {network}: signer_unavailable: the signer of {role} {address} does not sign"
+            );
+            (address, words)
+        })
+        .unzip();
+    Part::new("signers", Some(network), are_all_that_pay(inside, network, &addresses), words)
+}
+
+/// Whether these include every wallet of the network that signs transfers.
+fn are_all_that_pay(inside: &Arc<Inside>, network: Network, these: &[Address]) -> bool {
+    let wallets = inside.chains.get(network).map(|parts| parts.chain.figures().wallets);
+    let mut paying = wallets.unwrap_or_default();
+    paying.retain(|wallet| wallet.role == Authority::Transfer);
+    !paying.is_empty() && paying.iter().all(|wallet| these.contains(&wallet.address))
+}
+
+/// How many operators of a network no longer name one of our keys for a role.
+pub(super) fn rotated(inside: &Arc<Inside>, network: Network) -> usize {
+    let known = known(inside);
+    let operators = known.of(network).filter_map(|problem| match problem {
+        KeyProblem::AuthorityRotated { operator, .. } => Some(*operator),
+        KeyProblem::FeePayerEmpty { .. }
+        | KeyProblem::FeePayerLow { .. }
+        | KeyProblem::SignerUnavailable { .. } => None,
+    });
+    operators.collect::<BTreeSet<Address>>().len()
+}
+
+/// How many operators of a network were halted at the last check. `None`: they were not read yet.
+pub(super) fn halted(inside: &Arc<Inside>, network: Network) -> Option<usize> {
+    Some(known(inside).halted.get(&network)?.1.len())
+}
+
+/// Whose key halted this operator, by the last check, and when that was. `None`: it was not read yet.
+pub(super) fn halt_of(inside: &Arc<Inside>, operator: &Operator) -> Option<(Option<HaltedBy>, Timestamp)> {
+    let known = known(inside);
+    let (at, halted) = known.halted.get(&operator.network)?;
+    Some((halted.get(&operator.address).copied(), *at))
+}
+
+/// Checks the keys, if it is time.
+pub(super) async fn look(inside: &Arc<Inside>) {
+    let now = Instant::now();
+    if known(inside).looked_at.is_some_and(|at| now.duration_since(at) < LOOK_EVERY) {
+        return;
     }
-
-    /// How many operators of a network no longer name one of our keys for a role.
-    pub(super) fn rotated(&self, network: Network) -> usize {
-        let known = self.known();
-        let operators = known.of(network).filter_map(|problem| match problem {
-            KeyProblem::AuthorityRotated { operator, .. } => Some(*operator),
-            KeyProblem::FeePayerEmpty { .. }
-            | KeyProblem::FeePayerLow { .. }
-            | KeyProblem::SignerUnavailable { .. } => None,
-        });
-        operators.collect::<BTreeSet<Address>>().len()
-    }
-
-    /// How many operators of a network were halted at the last check. `None`: they were not read yet.
-    pub(super) fn halted(&self, network: Network) -> Option<usize> {
-        Some(self.known().halted.get(&network)?.1.len())
-    }
-
-    /// Whose key halted this operator, by the last check, and when that was. `None`: it was not read yet.
-    pub(super) fn halt_of(&self, operator: &Operator) -> Option<(Option<HaltedBy>, Timestamp)> {
-        let known = self.known();
-        let (at, halted) = known.halted.get(&operator.network)?;
-        Some((halted.get(&operator.address).copied(), *at))
-    }
-
-    /// Checks the keys, if it is time.
-    pub(super) async fn look(&self) {
-        let now = Instant::now();
-        if self.known().looked_at.is_some_and(|at| now.duration_since(at) < LOOK_EVERY) {
+    known(inside).looked_at = Some(now);
+    let operators = match inside.store.operators.list_operators().await {
+        Ok(operators) => operators,
+        Err(error) => {
+            tracing::warn!(%error, "cannot check keys; retrying later");
             return;
         }
-        self.known().looked_at = Some(now);
-        let operators = match self.inside.store.operators.list_operators().await {
-            Ok(operators) => operators,
-            Err(error) => {
-                tracing::warn!(%error, "cannot check keys; retrying later");
-                return;
+    };
+    let mut problems = Vec::new();
+    for network in inside.chains.networks() {
+        let Ok(parts) = inside.chains.get(network) else { continue };
+        let of_network = operators.iter().filter(|operator| operator.network == network);
+        let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
+        known(inside).operators.insert(network, addresses.len());
+        let at = inside.clock.now();
+        match parts.chain.look_at_keys(&addresses).await {
+            Ok(KeyLook { problems: found, halted }) => {
+                known(inside).halted.insert(network, (at, halted.into_iter().collect()));
+                problems.extend(found.into_iter().map(|problem| (network, problem)));
             }
-        };
-        let mut problems = Vec::new();
-        for network in self.inside.chains.networks() {
-            let Ok(parts) = self.inside.chains.get(network) else { continue };
-            let of_network = operators.iter().filter(|operator| operator.network == network);
-            let addresses: Vec<Address> = of_network.map(|operator| operator.address).collect();
-            self.known().operators.insert(network, addresses.len());
-            let at = self.inside.clock.now();
-            match parts.chain.look_at_keys(&addresses).await {
-                Ok(KeyLook { problems: found, halted }) => {
-                    self.known().halted.insert(network, (at, halted.into_iter().collect()));
-                    problems.extend(found.into_iter().map(|problem| (network, problem)));
-                }
-                // Keep the known problems: they may persist.
-                Err(error) => {
-                    tracing::debug!(%network, %error, "cannot check keys; retrying later");
-                    let before = self.known().problems.clone();
-                    problems.extend(before.into_iter().filter(|(of, _)| *of == network));
-                }
+            // Keep the known problems: they may persist.
+            Err(error) => {
+                tracing::debug!(%network, %error, "cannot check keys; retrying later");
+                let before = known(inside).problems.clone();
+                problems.extend(before.into_iter().filter(|(of, _)| *of == network));
             }
         }
-        self.known().say(problems, &operators, now);
     }
+    known(inside).say(problems, &operators, now);
+}
 
-    fn known(&self) -> MutexGuard<'_, KnownSigners> {
-        self.known.lock()
-    }
+fn known(inside: &Arc<Inside>) -> MutexGuard<'_, KnownSigners> {
+    inside.signers.lock()
 }
 
 impl KnownSigners {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures::Stream;
 use tokio::time::Instant;
 
-use super::Keys;
 use super::error::ServiceError;
+use super::keys;
 use crate::Inside;
 use purser_model::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
 use purser_store::{PLACED_AT_ONCE, PlacedEvent};
@@ -48,12 +48,12 @@ pub struct Streamed {
 
 /// How many streams each operator has open.
 #[derive(Debug, Clone, Default)]
-struct Open(Arc<Mutex<HashMap<OperatorId, usize>>>);
+pub(crate) struct OpenStreams(Arc<Mutex<HashMap<OperatorId, usize>>>);
 
 /// One open stream; dropping this closes it.
-struct OpenStream(Open, OperatorId);
+struct OpenStream(OpenStreams, OperatorId);
 
-impl Open {
+impl OpenStreams {
     fn enter(&self, operator: OperatorId) -> Option<OpenStream> {
         let mut open = self.0.lock();
         let count = open.entry(operator).or_default();
@@ -77,17 +77,9 @@ impl Drop for OpenStream {
     }
 }
 
-/// Streams of events.
-#[derive(Clone)]
-pub struct Streams {
-    inside: Arc<Inside>,
-    keys: Keys,
-    open: Open,
-}
-
 /// The position of one stream.
 struct Reading {
-    streams: Streams,
+    inside: Arc<Inside>,
     operator_id: OperatorId,
     key_id: KeyId,
     filter: StreamFilter,
@@ -97,63 +89,55 @@ struct Reading {
     _place: OpenStream,
 }
 
-impl Streams {
-    pub(super) fn new(inside: Arc<Inside>, keys: Keys) -> Self {
-        Self { inside, keys, open: Open::default() }
+/// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream
+/// begins with. The stream ends when the key is no longer valid, at a stop, and when the database cannot be read;
+/// the reader then resumes after the last event it had.
+///
+/// TooManyStreams. Invalid: `last` is no id of the operator's streams, or later events are no longer kept.
+pub async fn open(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    key_id: KeyId,
+    filter: StreamFilter,
+    last: Option<&str>,
+) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
+    let place =
+        inside.streams.enter(operator.id).ok_or(ServiceError::TooManyStreams(STREAMS_PER_OPERATOR_MAX))?;
+    if filter.types.contains(&EventType::LimitThreshold) {
+        inside.store.events.watch_limits(operator.id, inside.clock.now()).await?;
     }
+    let newest = inside.store.events.open_stream(operator.id).await?;
+    let after = match last {
+        None => newest,
+        Some(text) => place_after(inside, operator, text).await?,
+    };
+    let reading = Reading {
+        inside: inside.clone(),
+        operator_id: operator.id,
+        key_id,
+        filter,
+        after,
+        read: Vec::new().into_iter(),
+        key_asked_at: Instant::now(),
+        _place: place,
+    };
+    // A reader that reconnects before its first event resumes here.
+    let begin = id_of(operator.id, after, None);
+    Ok((begin, futures::stream::unfold(reading, Reading::next)))
+}
 
-    /// The operator's events after `last` (an id from one of its streams) or from now on, and the id that the stream
-    /// begins with. The stream ends when the key is no longer valid, at a stop, and when the database cannot be read;
-    /// the reader then resumes after the last event it had.
-    ///
-    /// TooManyStreams. Invalid: `last` is no id of the operator's streams, or later events are no longer kept.
-    pub async fn open(
-        &self,
-        operator: &Operator,
-        key_id: KeyId,
-        filter: StreamFilter,
-        last: Option<&str>,
-    ) -> Result<(String, impl Stream<Item = Streamed> + Send + use<>), ServiceError> {
-        let place =
-            self.open.enter(operator.id).ok_or(ServiceError::TooManyStreams(STREAMS_PER_OPERATOR_MAX))?;
-        if filter.types.contains(&EventType::LimitThreshold) {
-            self.inside.store.events.watch_limits(operator.id, self.inside.clock.now()).await?;
-        }
-        let newest = self.inside.store.events.open_stream(operator.id).await?;
-        let after = match last {
-            None => newest,
-            Some(text) => self.place_after(operator, text).await?,
-        };
-        let reading = Reading {
-            streams: self.clone(),
-            operator_id: operator.id,
-            key_id,
-            filter,
-            after,
-            read: Vec::new().into_iter(),
-            key_asked_at: Instant::now(),
-            _place: place,
-        };
-        // A reader that reconnects before its first event resumes here.
-        let begin = id_of(operator.id, after, None);
-        Ok((begin, futures::stream::unfold(reading, Reading::next)))
+async fn place_after(inside: &Arc<Inside>, operator: &Operator, text: &str) -> Result<u64, ServiceError> {
+    let unknown = || Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
+    let named = Cursor::from(text.to_owned()).place::<String>(&bound(operator.id)).map_err(|_| unknown())?;
+    let (place, event) = named.split_once('|').ok_or_else(unknown)?;
+    let place: u64 = place.parse().map_err(|_| unknown())?;
+    let event = (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
+    if !inside.store.events.can_go_on(operator.id, place, event).await? {
+        let message = "is of an event after which some are no longer kept, or of a database that was put back: list \
+                       the events, and begin the stream without it";
+        return Err(Invalid::new("Last-Event-ID", message).into());
     }
-
-    async fn place_after(&self, operator: &Operator, text: &str) -> Result<u64, ServiceError> {
-        let unknown = || Invalid::new("Last-Event-ID", "is not the id of an event of this stream");
-        let named =
-            Cursor::from(text.to_owned()).place::<String>(&bound(operator.id)).map_err(|_| unknown())?;
-        let (place, event) = named.split_once('|').ok_or_else(unknown)?;
-        let place: u64 = place.parse().map_err(|_| unknown())?;
-        let event =
-            (!event.is_empty()).then(|| event.parse::<EventId>()).transpose().map_err(|_| unknown())?;
-        if !self.inside.store.events.can_go_on(operator.id, place, event).await? {
-            let message = "is of an event after which some are no longer kept, or of a database that was put back: list \
-                           the events, and begin the stream without it";
-            return Err(Invalid::new("Last-Event-ID", message).into());
-        }
-        Ok(place)
-    }
+    Ok(place)
 }
 
 /// Binds a stream's ids to the operator, but not to the filter, which may change with every connection.
@@ -177,7 +161,7 @@ impl Reading {
                     return Some((Streamed { event, id }, self));
                 }
             }
-            let stop = self.streams.inside.tasks.closing.clone();
+            let stop = self.inside.tasks.closing.clone();
             // A stop ends the stream even while the database hangs.
             let more = stop.run_until_cancelled(self.read_more()).await?;
             match more {
@@ -193,11 +177,11 @@ impl Reading {
 
     /// Waits for more events and reads them. `false`: the key is no longer valid.
     async fn read_more(&mut self) -> Result<bool, ServiceError> {
-        let streams = self.streams.clone();
-        let events = &streams.inside.store.events;
+        let inside = self.inside.clone();
+        let events = &inside.store.events;
         loop {
             if self.key_asked_at.elapsed() >= KEY_ASKED_EVERY {
-                if !streams.keys.is_good(self.key_id).await? {
+                if !keys::is_good(&inside, self.key_id).await? {
                     return Ok(false);
                 }
                 self.key_asked_at = Instant::now();

@@ -13,7 +13,7 @@ use purser_model::{
     PasskeyUse, Principal, SealingKey, Timestamp, check_name,
 };
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Forbidden, Inside, Keys, Resource, ServiceError, Services, Unauthorized};
+use purser_service::{Forbidden, Inside, Resource, ServiceError, Unauthorized, keys};
 use purser_store::StoreError;
 
 const PURPOSE: &[u8] = b"purser:passkey:v1";
@@ -49,15 +49,13 @@ pub struct PasskeyView {
 #[derive(Clone)]
 pub struct Passkeys {
     inside: Arc<Inside>,
-    keys: Keys,
     /// Marks what browsers keep of a challenge. `None`: there are no passkeys.
     key: Option<Arc<SealingKey>>,
 }
 
 impl Passkeys {
-    pub fn new(services: &Services, key: Option<Arc<SealingKey>>) -> Self {
-        let Services { inside, keys, .. } = services.clone();
-        Self { inside, keys, key }
+    pub const fn new(inside: Arc<Inside>, key: Option<Arc<SealingKey>>) -> Self {
+        Self { inside, key }
     }
 
     /// Whether there can be any: browsers keep what belongs to a challenge, marked with a key that all relayers have.
@@ -142,7 +140,7 @@ impl Passkeys {
         for (passkey, key) in listed {
             let may_remove = match known.get(&key.id) {
                 Some(may_remove) => *may_remove,
-                None => self.keys.is_own_or_made(caller, key.id).await?,
+                None => keys::is_own_or_made(&self.inside, caller, key.id).await?,
             };
             known.insert(key.id, may_remove);
             views.push(PasskeyView { passkey, key, may_remove });
@@ -169,7 +167,7 @@ impl Passkeys {
     }
 
     /// Who a passkey signs in, once `check` has found its signature good: that gives its credential afterwards. `from` is the caller's
-    /// address where it is known. Errors as [`Keys::authenticate`].
+    /// address where it is known. Errors as [`keys::authenticate`].
     pub async fn admit(
         &self,
         credential_id: &str,
@@ -182,7 +180,7 @@ impl Passkeys {
         let (passkey, key, operator) = found.ok_or_else(unknown)?;
         // Before anything of its key is told.
         let credential = check(&passkey).ok_or_else(unknown)?;
-        let principal = self.keys.admit(key, operator, from)?;
+        let principal = keys::admit(&self.inside, key, operator, from)?;
         Ok((principal, PasskeyUse { passkey, credential, begun_at }))
     }
 }

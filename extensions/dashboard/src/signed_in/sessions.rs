@@ -11,7 +11,7 @@ use purser_model::{
     ActionOutcome, ActionWord, ApiKey, Operator, PasskeyUse, Principal, Session, SessionId, SessionToken,
 };
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Actions, Forbidden, Inside, Keys, Resource, ServiceError, Services, Unauthorized};
+use purser_service::{Forbidden, Inside, Resource, ServiceError, Unauthorized, actions, keys};
 
 /// How many sessions a list shows at most, the latest.
 const LISTED_MAX: u32 = 200;
@@ -30,14 +30,11 @@ pub struct SessionView {
 #[derive(Clone)]
 pub struct Sessions {
     inside: Arc<Inside>,
-    keys: Keys,
-    actions: Actions,
 }
 
 impl Sessions {
-    pub fn new(services: &Services) -> Self {
-        let Services { inside, keys, actions, .. } = services.clone();
-        Self { inside, keys, actions }
+    pub const fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 
     /// Signs in an authenticated operator from this address, on record, with its key or `by` a passkey. Forbidden: an agent.
@@ -54,7 +51,7 @@ impl Sessions {
         };
         let token = SessionToken::new(self.inside.clock.random());
         let id = SessionId::of(&token.hash());
-        let mut action = self.actions.draw(operator, "sign_in")?;
+        let mut action = actions::draw(&self.inside, operator, "sign_in")?;
         action.outcome = ActionOutcome::Done;
         action.key_id = Some(*key_id);
         action.session_id = Some(id);
@@ -62,7 +59,7 @@ impl Sessions {
         let passkey_id = by.map(|by| by.passkey.id);
         action.object_id = passkey_id.and_then(|id| id.to_string().parse().ok());
         (action.address, action.request_id) = (address, request_id);
-        self.actions.check_room(&action).await?;
+        actions::check_room(&self.inside, &action).await?;
         if !self.inside.store.sessions.insert_session(&token.hash(), &action, by).await? {
             return Err(ServiceError::Unauthorized(Unauthorized::UnknownKey));
         }
@@ -85,7 +82,7 @@ impl Sessions {
         for (session, key) in listed {
             let may_end = match known.get(&key.id) {
                 Some(may_end) => *may_end,
-                None => self.keys.is_own_or_made(caller, key.id).await?,
+                None => keys::is_own_or_made(&self.inside, caller, key.id).await?,
             };
             known.insert(key.id, may_end);
             views.push(SessionView { session, key, may_end });
@@ -111,7 +108,7 @@ impl Sessions {
         let Some((_, key)) = listed.into_iter().find(|(session, _)| session.id == id) else {
             return Err(missing);
         };
-        if !self.keys.is_own_or_made(caller, key.id).await? {
+        if !keys::is_own_or_made(&self.inside, caller, key.id).await? {
             return Err(ServiceError::Forbidden(Forbidden::OtherKey));
         }
         scope.changes(id);
@@ -131,7 +128,7 @@ impl Sessions {
     }
 
     /// Authenticates a token and prolongs its session; `from` is the caller's address where it is known. Errors as
-    /// [`Keys::authenticate`], also for an expired session.
+    /// [`keys::authenticate`], also for an expired session.
     pub async fn resume(
         &self,
         token: &SessionToken,
@@ -146,7 +143,7 @@ impl Sessions {
         if session.is_over(now) {
             return Err(unknown);
         }
-        let principal = self.keys.admit(key, operator, from)?;
+        let principal = keys::admit(&self.inside, key, operator, from)?;
         if session.is_to_be_noted(now) {
             self.inside.store.sessions.mark_session_used(&token.hash(), now).await?;
         }
@@ -170,8 +167,9 @@ mod tests {
     async fn key_signs_in_as_often_as_it_may_act_in_a_day() {
         let relayer = Relayer::start().await;
         let plain = PlainKey::parse(&relayer.key).expect("a key");
-        let holder = relayer.services.keys.authenticate(&plain, || None).await.expect("an operator's key");
-        let sessions = Sessions::new(&relayer.services);
+        let holder =
+            keys::authenticate(&relayer.services.inside, &plain, || None).await.expect("an operator's key");
+        let sessions = Sessions::new(relayer.services.inside.clone());
         for _ in 0..ACTIONS_MAX {
             sessions.open(&holder, None, None, None).await.expect("signed in");
         }

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use purser_model::{AttemptOutcome, Delivery, DeliveryState, Event, EventId, Webhook, WebhookId};
-use purser_service::{Resource, ServiceError, Services};
+use purser_service::{Resource, ServiceError, Services, events};
 
 use crate::page::{Frame, PageError, Section, page};
 use crate::session::Signed;
@@ -31,7 +31,7 @@ pub async fn show(
     let event: EventId = event.parse().map_err(no_event)?;
     let webhook = services.webhooks.get(&signed.operator, id).await?;
     let delivery = services.webhooks.delivery(&signed.operator, id, event).await?;
-    let event: Event = services.events.get(&signed.operator, event).await?;
+    let event: Event = events::get(&services.inside, &signed.operator, event).await?;
     let frame = signed.frame(Section::Webhooks);
     let body = event.envelope().get().to_owned();
     Ok(page(&DeliveryPage { frame, webhook, delivery, body }, None))

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{dress, health};
 use crate::Version;
 use purser_base::metrics::{Labels, Metrics};
-use purser_service::{Health, Part, Services};
+use purser_service::{Inside, Part, Services, health as parts};
 
 /// OpenMetrics, as Prometheus asks for it.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -26,14 +26,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 struct Admin {
-    health: Health,
+    inside: Arc<Inside>,
     registry: Arc<Registry>,
     version: Version,
 }
 
-impl FromRef<Admin> for Health {
+impl FromRef<Admin> for Arc<Inside> {
     fn from_ref(admin: &Admin) -> Self {
-        admin.health.clone()
+        admin.inside.clone()
     }
 }
 
@@ -44,7 +44,7 @@ pub fn router(services: &Services, version: Version) -> Router {
     let build = Family::<Labels<2>, Gauge>::default();
     build.get_or_create(&[("version", version.number), ("commit", version.commit)]).set(1);
     registry.register("purser_build_info", "Which build this is", build);
-    let admin = Admin { health: services.health.clone(), registry: Arc::new(registry), version };
+    let admin = Admin { inside: services.inside.clone(), registry: Arc::new(registry), version };
     let routes = Router::new()
         .route("/healthz", get(health::get))
         .route("/readyz", get(ready))
@@ -63,7 +63,7 @@ struct ReadyResponse {
 
 /// Whether a transfer can be paid here now: 503 when none can.
 async fn ready(State(admin): State<Admin>) -> Response {
-    let report = admin.health.report().await;
+    let report = parts::report(&admin.inside).await;
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let Version { number: version, commit, .. } = admin.version;
     let ready = ReadyResponse { ready: report.ready, version, commit, parts: report.parts };

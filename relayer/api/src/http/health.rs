@@ -1,5 +1,7 @@
 //! `GET /healthz`, which needs no key: whether to send requests here, and what is wrong. It shows no secret.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -9,7 +11,7 @@ use utoipa::ToSchema;
 
 use purser_core::words;
 use purser_model::wire::schema::Message;
-use purser_service::Health;
+use purser_service::{Inside, health};
 
 words! {
     enum Status = "HealthStatus":
@@ -42,8 +44,8 @@ struct HealthResponse {
     ),
     security(()),
 )]
-pub(super) async fn get(State(health): State<Health>) -> Response {
-    let report = health.report().await;
+pub(super) async fn get(State(inside): State<Arc<Inside>>) -> Response {
+    let report = health::report(&inside).await;
     let problems: Vec<Message> = report.problems().map(Message::from).collect();
     let (code, status) = match (report.unwell, problems.is_empty()) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, Status::Unwell),

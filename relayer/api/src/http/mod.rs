@@ -41,10 +41,7 @@ use self::v1::{
 use crate::web::error::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, name_once, once};
 use purser_base::metrics::Metrics;
-use purser_service::{
-    Accounts, Actions, Budgets, Events, Grants, Halts, Health, History, Keys, Policies, Services, Streams,
-    Transfers, Webhooks,
-};
+use purser_service::{Inside, Services, Transfers, Webhooks};
 
 /// The largest request head, line and headers together, in bytes; and how many headers it may have.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
@@ -54,10 +51,10 @@ const HEADERS_MAX: usize = 64;
 #[derive(Clone)]
 struct Serving(Arc<Services>);
 
-/// Hands a handler the one service that it asks for.
-macro_rules! services {
-    ($($service:ty: $field:ident),*) => {$(
-        impl FromRef<Serving> for $service {
+/// Hands a handler what it asks for.
+macro_rules! parts {
+    ($($part:ty: $field:ident),*) => {$(
+        impl FromRef<Serving> for $part {
             fn from_ref(Serving(services): &Serving) -> Self {
                 services.$field.clone()
             }
@@ -65,11 +62,7 @@ macro_rules! services {
     )*};
 }
 
-services! {
-    Accounts: accounts, Actions: actions, Budgets: budgets, Grants: grants, Policies: policies, Halts: halts, Transfers: transfers, History: history,
-    Keys: keys,
-    Events: events, Streams: streams, Webhooks: webhooks, Health: health
-}
+parts! { Arc<Inside>: inside, Transfers: transfers, Webhooks: webhooks }
 
 /// The routes that need a key, each with its description: a route without one cannot be added here.
 fn guarded() -> OpenApiRouter<Serving> {
@@ -119,8 +112,8 @@ fn open() -> OpenApiRouter<Serving> {
 
 /// These routes, whose POSTs are carried out once per name, and whose changes are on record.
 fn done_once(routes: OpenApiRouter, services: &Services) -> OpenApiRouter {
-    let recorded = recorded::record(routes, services.actions.clone());
-    recorded.route_layer(middleware::from_fn_with_state(services.requests.clone(), once::once))
+    let recorded = recorded::record(routes, services.inside.clone());
+    recorded.route_layer(middleware::from_fn_with_state(services.inside.clone(), once::once))
 }
 
 /// The extensions of a build, with the routes that they have. A build without extensions has those of REST alone.
@@ -137,14 +130,14 @@ pub trait HttpExtensions {
     }
 
     /// Routes beside REST.
-    fn beside(&self, inside: Inside<'_>) -> ExtensionRoutes {
-        let _ = inside;
+    fn beside(&self, with: BesideRest<'_>) -> ExtensionRoutes {
+        let _ = with;
         ExtensionRoutes::default()
     }
 }
 
 /// What an extension beside REST is made of.
-pub struct Inside<'a> {
+pub struct BesideRest<'a> {
     pub services: &'a Services,
     /// REST's guard, for an extension that asks it by itself.
     pub guard: Guard,
@@ -167,10 +160,10 @@ pub struct ExtensionRoutes {
 
 /// All routes: REST's, and those of the extensions.
 pub fn router(services: &Services, settings: HttpSettings, extensions: &impl HttpExtensions) -> Router {
-    let guard = Guard::new(services.keys.clone(), &settings);
+    let guard = Guard::new(services.inside.clone(), &settings);
     let keyed = keyed(services, extensions);
     let (rest, described) = for_extensions(keyed.clone());
-    let extensions_beside = extensions.beside(Inside {
+    let extensions_beside = extensions.beside(BesideRest {
         services,
         guard: guard.clone(),
         public_url: &settings.public_url,

@@ -12,7 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::web::{Act, on_record, stops};
 use purser_model::wire::Fields;
-use purser_service::Actions;
+use purser_service::Inside;
 
 /// Operations by method and path.
 type Operations = BTreeMap<(&'static str, String), String>;
@@ -20,10 +20,10 @@ type Operations = BTreeMap<(&'static str, String), String>;
 /// Puts the record around these routes, but for those that only read.
 pub(super) fn record<S: Clone + Send + Sync + 'static>(
     routes: OpenApiRouter<S>,
-    actions: Actions,
+    inside: Arc<Inside>,
 ) -> OpenApiRouter<S> {
     let table = Arc::new(table_of(routes.get_openapi()));
-    routes.route_layer(from_fn_with_state((table, actions), carry_out))
+    routes.route_layer(from_fn_with_state((table, inside), carry_out))
 }
 
 fn table_of(described: &OpenApi) -> Operations {
@@ -41,7 +41,7 @@ fn table_of(described: &OpenApi) -> Operations {
 }
 
 async fn carry_out(
-    State((table, actions)): State<(Arc<Operations>, Actions)>,
+    State((table, inside)): State<(Arc<Operations>, Arc<Inside>)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -54,5 +54,5 @@ async fn carry_out(
     let Some(name) = named.map(|(_, name)| name.clone()) else { return next.run(request).await };
     let (request, is_stop) = stops::is_stop(request).await;
     let act = Act { name, session_id: None, is_stop, read: Fields::of_json };
-    on_record(&actions, act, request, next).await.unwrap_or_else(IntoResponse::into_response)
+    on_record(&inside, act, request, next).await.unwrap_or_else(IntoResponse::into_response)
 }

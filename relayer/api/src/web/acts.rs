@@ -1,6 +1,8 @@
 //! What is changed through the service goes on record here, on its way to whatever changes it: written before the change begins, so
 //! that no change is without its record, whatever happens meanwhile.
 
+use std::sync::Arc;
+
 use std::panic::AssertUnwindSafe;
 
 use axum::body::Body;
@@ -21,7 +23,7 @@ use purser_base::crash_point::crash_point;
 use purser_model::wire::Fields;
 use purser_model::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{ActionEnd, Actions, ServiceError, Unauthorized};
+use purser_service::{ActionEnd, Inside, ServiceError, Unauthorized, actions, finish};
 
 /// How a request that changes something is recorded.
 #[derive(Debug, Clone)]
@@ -60,25 +62,25 @@ pub struct HasChanged(pub bool);
 
 /// Carries out a request that changes something, on record. It runs to its end even if the client is gone.
 pub async fn on_record(
-    actions: &Actions,
+    inside: &Arc<Inside>,
     act: Act,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let (request, on_record) = begin(actions, &act, request).await?;
-    let (this, is_of_form) = (actions.clone(), act.session_id.is_some());
-    let work = async move { carry_out(&this, on_record, is_of_form, request, next).await };
-    Ok(actions.finish(work).await?)
+    let (request, on_record) = begin(inside, &act, request).await?;
+    let (this, is_of_form) = (inside.clone(), act.session_id.is_some());
+    let work = async move { Ok(carry_out(&this, on_record, is_of_form, request, next).await) };
+    Ok(finish(&inside.tasks, work).await?)
 }
 
 /// Carries out one part of a request on a record of its own, which has the request's id, key and address.
 pub async fn part_on_record<T>(
-    actions: &Actions,
+    inside: &Arc<Inside>,
     (operator, OnRecord { action: of, scope: of_request, .. }): (&Operator, &OnRecord),
     (name, object, asked, is_stop): (&str, AccountId, Option<&Fields>, bool),
     work: impl AsyncFnOnce(&AuditScope) -> Result<T, ServiceError>,
 ) -> Result<T, ServiceError> {
-    let drawn = actions.draw(operator, name)?;
+    let drawn = actions::draw(inside, operator, name)?;
     let action = Action {
         object_id: object.to_string().parse().ok(),
         after: asked.and_then(Fields::json),
@@ -89,7 +91,7 @@ pub async fn part_on_record<T>(
         ..drawn
     };
     // What restricts the request restricts its parts.
-    let scope = actions.begin(&action, is_stop).await?.restricted(of_request.stops_only);
+    let scope = actions::begin(inside, &action, is_stop).await?.restricted(of_request.stops_only);
     let done = work(&scope).await;
     let end = match &done {
         Ok(_) => ActionEnd::Done,
@@ -98,17 +100,17 @@ pub async fn part_on_record<T>(
         }
         Err(_) => ActionEnd::Unknown,
     };
-    actions.end(action, end, &scope).await;
+    actions::end(inside, action, end, &scope).await;
     done
 }
 
-async fn begin(actions: &Actions, act: &Act, request: Request) -> Result<(Request, OnRecord), ApiError> {
+async fn begin(inside: &Arc<Inside>, act: &Act, request: Request) -> Result<(Request, OnRecord), ApiError> {
     let (mut parts, body) = request.into_parts();
     let principal = parts.extensions.get::<Principal>().cloned();
     let principal =
         principal.ok_or(ApiError::Service(ServiceError::Unauthorized(Unauthorized::MissingKey)))?;
     let body = receive(body).await?;
-    let mut action = actions.draw(principal.operator(), &act.name)?;
+    let mut action = actions::draw(inside, principal.operator(), &act.name)?;
     let key_id = principal.key_id();
     action.key_id = Some(key_id);
     action.session_id = act.session_id;
@@ -117,7 +119,7 @@ async fn begin(actions: &Actions, act: &Act, request: Request) -> Result<(Reques
     action.after = (act.read)(&body).as_ref().and_then(Fields::json);
     action.request_id = request_name(&parts.extensions);
     let too_soon = parts.extensions.get::<TooSoon>().map(|too_soon| too_soon.0);
-    let scope = actions.begin(&action, act.is_stop).await?.restricted(too_soon);
+    let scope = actions::begin(inside, &action, act.is_stop).await?.restricted(too_soon);
     Ok((Request::from_parts(parts, Body::from(body)), OnRecord { scope, action, key_id }))
 }
 
@@ -133,7 +135,7 @@ async fn object_of(parts: &mut Parts) -> Option<ActionWord> {
 }
 
 async fn carry_out(
-    actions: &Actions,
+    inside: &Arc<Inside>,
     on_record: OnRecord,
     is_of_form: bool,
     mut request: Request,
@@ -144,7 +146,7 @@ async fn carry_out(
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     crash_point!("action.carried_out");
     let response = answered.unwrap_or_else(after_panic);
-    actions.end(on_record.action, end_of(&response, is_of_form), &on_record.scope).await;
+    actions::end(inside, on_record.action, end_of(&response, is_of_form), &on_record.scope).await;
     response
 }
 

@@ -1,6 +1,7 @@
 //! Who is calling: each request's key is looked up once and rate-limited, and the handler gets its [`Principal`].
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::{Extensions, HeaderMap, header, request::Parts};
@@ -16,7 +17,7 @@ use super::rate_limit::RateLimit;
 use super::stops::{self, TooSoon};
 use super::strangers::Strangers;
 use purser_model::{HashedKey, Operator, PlainKey, Principal};
-use purser_service::{Forbidden, Keys, ServiceError, Unauthorized};
+use purser_service::{Forbidden, Inside, ServiceError, Unauthorized, keys};
 
 /// Marks a request that came too soon: it is to be refused, not carried out, unless it stops something.
 #[derive(Clone)]
@@ -28,7 +29,7 @@ pub struct OverRate {
 /// Guards every extension.
 #[derive(Clone)]
 pub struct Guard {
-    keys: Keys,
+    inside: Arc<Inside>,
     proxies: TrustedProxies,
     strangers: Strangers,
     rate_limit: RateLimit,
@@ -73,9 +74,9 @@ fn mark_too_soon(request: &mut Request, refusal: &ApiError) {
 
 impl Guard {
     /// One guard serves all extensions, so that its limits hold across them.
-    pub fn new(keys: Keys, settings: &HttpSettings) -> Self {
+    pub fn new(inside: Arc<Inside>, settings: &HttpSettings) -> Self {
         Self {
-            keys,
+            inside,
             proxies: settings.trusted_proxies.clone(),
             strangers: Strangers::new(settings.unknown_keys_per_second),
             rate_limit: RateLimit::new(settings.requests_per_second, settings.burst, settings.operator_times),
@@ -124,7 +125,7 @@ impl Guard {
         self.find_holder(&key, headers, from).await
     }
 
-    /// The holder of this key. Errors as [`Keys::authenticate`]; TooManyUnknownKeys: the key was not looked up.
+    /// The holder of this key. Errors as [`keys::authenticate`]; TooManyUnknownKeys: the key was not looked up.
     pub async fn find_holder(
         &self,
         key: &PlainKey,
@@ -132,7 +133,7 @@ impl Guard {
         from: &Extensions,
     ) -> Result<Principal, ApiError> {
         let client = || self.client_of(headers, from);
-        let found = self.look_up(&key.hash(), self.keys.authenticate(key, client)).await;
+        let found = self.look_up(&key.hash(), keys::authenticate(&self.inside, key, client)).await;
         if let Err(ApiError::Service(ServiceError::Unauthorized(_))) = &found {
             tracing::info!(address = client().map(display), "refused a key");
         }

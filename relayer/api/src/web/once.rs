@@ -1,6 +1,8 @@
 //! `Idempotency-Key` on every POST but those of transfers: two requests under one key are carried out once, and get the same
 //! answer. One layer around the routes. A handler takes [`RequestRandom`] for what it makes, and [`ShownOnce`] for a secret.
 
+use std::sync::Arc;
+
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 
@@ -21,7 +23,9 @@ use purser_base::crash_point::crash_point;
 use purser_model::{
     AnswerKey, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint, SeededRandom,
 };
-use purser_service::{NamedRequest, RequestOutcome, RequestStart, Requests, Run, ServiceError};
+use purser_service::{
+    Inside, NamedRequest, RequestOutcome, RequestStart, Run, ServiceError, finish, requests,
+};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -80,51 +84,51 @@ pub(super) fn is_shown_once(response: &Response) -> bool {
 }
 
 /// Middleware: see the module. Every route within it refuses agents.
-pub(crate) async fn once(State(requests): State<Requests>, request: Request, next: Next) -> Response {
+pub(crate) async fn once(State(inside): State<Arc<Inside>>, request: Request, next: Next) -> Response {
     let Some(Principal::Operator { operator, .. }) = request.extensions().get::<Principal>().cloned() else {
         return next.run(request).await;
     };
     if request.method() != Method::POST || !request.headers().contains_key(IDEMPOTENCY_KEY) {
         return next.run(request).await;
     }
-    match answer(&requests, operator, request, next).await {
+    match answer(&inside, operator, request, next).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     }
 }
 
 async fn answer(
-    requests: &Requests,
+    inside: &Arc<Inside>,
     operator: Operator,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
     let (named, request) = read(request).await?;
-    match requests.begin(&operator, named).await? {
+    match requests::begin(inside, &operator, named).await? {
         RequestStart::Answered(status, body) => Ok(again(status, body)),
-        RequestStart::Run(run) => Ok(carry_out(requests, run, request, next).await?),
+        RequestStart::Run(run) => Ok(carry_out(inside, run, request, next).await?),
     }
 }
 
 /// Carries out a request under its name, and keeps its answer.
 pub async fn carry_out(
-    requests: &Requests,
+    inside: &Arc<Inside>,
     run: Box<Run>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, ServiceError> {
     request.extensions_mut().insert(run.drawn.clone());
-    let this = requests.clone();
+    let this = inside.clone();
     // It runs to its end even if the client is gone, because its answer is kept.
     let work = async move {
-        let answered = this.hold(&run, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
+        let answered = requests::hold(&this, &run, AssertUnwindSafe(next.run(request)).catch_unwind()).await;
         let answered = answered.unwrap_or_else(after_panic);
         let (ending, response) = look_at(answered).await;
         crash_point!("request.done");
-        this.end(run, ending).await;
+        requests::end(&this, run, ending).await;
         Ok(response)
     };
-    requests.finish(work).await
+    finish(&inside.tasks, work).await
 }
 
 /// The request with its name, and with its body in memory.

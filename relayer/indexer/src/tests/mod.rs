@@ -126,7 +126,7 @@ impl Scene {
             index: self.store.index.clone(),
             operators: self.store.operators.clone(),
             policies: self.store.policies.clone(),
-            events: services.events,
+            inside: services.inside,
             clock: CLOCK,
             metrics: purser_base::metrics::Metrics::default(),
             interval: Duration::from_secs(10),

@@ -1,56 +1,58 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, Policies, PolicyComparison, PolicyView, ReadAccount};
+use super::{Omitted, PolicyComparison, PolicyView, ReadAccount};
 use crate::ServiceError;
 use crate::allowlist::resolve;
 use crate::audit_scope::AuditScope;
 use crate::error::{after_writing, from_chain};
 use crate::parts::finish;
 use crate::reads::read_agent;
+use crate::{Inside, pauses_and_halts};
 use purser_chain::{AgentOnChain, Confirmed};
 use purser_model::{
     Account, AccountId, AccountStatus, Asking, Invalid, KeyId, Operator, PolicyUpdate, SpendingPolicy,
     Stopped,
 };
+use std::sync::Arc;
 
 /// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
 
-impl Policies {
-    /// What a PATCH would do now; changes nothing. Errors as [`Policies::patch`].
-    pub async fn compare(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        update: &PolicyUpdate,
-    ) -> Result<PolicyComparison, ServiceError> {
-        self.inside.read_limiter.take(operator.id).await?;
-        let current = self.read(operator, id).await?;
-        let after = self.asked(operator, &current, update, Omitted::StayAsTheyAre).await?;
-        let bounds_after = self.asked_bounds(operator, &current, update).await?;
-        let warnings = self.warnings(operator, &current.account, &after, &bounds_after).await;
-        let bounds_before = current.agent.bounds();
-        let loosens = current.is_loosened_by(&after);
-        let delay = Some(current.operator.loosening_delay_seconds);
-        let waits = delay.filter(|delay| loosens && *delay > 0);
-        let before = current.agent.policy;
-        Ok(PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits })
-    }
+/// What a PATCH would do now; changes nothing. Errors as [`super::patch`].
+pub async fn compare(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    update: &PolicyUpdate,
+) -> Result<PolicyComparison, ServiceError> {
+    inside.read_limiter.take(operator.id).await?;
+    let current = super::read(inside, operator, id).await?;
+    let after = asked(inside, operator, &current, update, Omitted::StayAsTheyAre).await?;
+    let bounds_after = super::bounds::asked_bounds(inside, operator, &current, update).await?;
+    let warnings = super::warnings::warnings(inside, operator, &current.account, &after, &bounds_after).await;
+    let bounds_before = current.agent.bounds();
+    let loosens = current.is_loosened_by(&after);
+    let delay = Some(current.operator.loosening_delay_seconds);
+    let waits = delay.filter(|delay| loosens && *delay > 0);
+    let before = current.agent.policy;
+    Ok(PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits })
+}
 
-    pub(super) async fn change(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        mut update: PolicyUpdate,
-        (key_id, scope): (KeyId, &AuditScope),
-        (omitted, takes_turn): (Omitted, bool),
-    ) -> Result<PolicyView, ServiceError> {
-        let (this, operator, scope) = (self.clone(), operator.clone(), scope.clone());
+pub(super) async fn change(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    mut update: PolicyUpdate,
+    (key_id, scope): (KeyId, &AuditScope),
+    (omitted, takes_turn): (Omitted, bool),
+) -> Result<PolicyView, ServiceError> {
+    let work = {
+        let (inside, operator, scope) = (inside.clone(), operator.clone(), scope.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
-        let work = async move {
+        async move {
             // A pause waits for nobody, and applies to any version. What else the body says comes after it, and may wait.
             if update.only_paused() == Some(true) {
-                return this.pause(&operator, id, (&asking, &scope)).await;
+                return pause(&inside, &operator, id, (&asking, &scope)).await;
             }
             let refusal =
                 scope.stops_only.map(ServiceError::from).or_else(|| lacks_reason(&operator, &update));
@@ -58,22 +60,22 @@ impl Policies {
                 return Err(refusal);
             }
             if takes_turn && !update.pauses() {
-                this.inside.read_limiter.take_change(operator.id).await?;
+                inside.read_limiter.take_change(operator.id).await?;
             }
             // One change per account at a time, so that a merge sees the change before it. Only a pause does not wait for its turn.
-            let writer = this.writers.of(id);
+            let writer = inside.policy_turns.of(id);
             let turn = writer.try_lock().ok();
-            let read = this.read(&operator, id).await?;
+            let read = super::read(&inside, &operator, id).await?;
             let version = read.agent.policy_version;
             let mut stopped =
-                this.stop_first(&operator, &read.agent, id, &mut update, (&asking, &scope)).await?;
+                stop_first(&inside, &operator, &read.agent, id, &mut update, (&asking, &scope)).await?;
             let mut holds = update.pauses();
             let beside = async {
                 if let Some(refusal) = refusal {
                     return Err(refusal);
                 }
                 if takes_turn && update.pauses() {
-                    this.inside.read_limiter.take_change(operator.id).await?;
+                    inside.read_limiter.take_change(operator.id).await?;
                 }
                 // What was read within the turn need not be read again, unless a pause was written since.
                 let mut read = Some(read).filter(|_| turn.is_some() && stopped.is_none());
@@ -89,23 +91,25 @@ impl Policies {
                 loop {
                     let mut current = match read.take() {
                         Some(read) => read,
-                        None => this.read(&operator, id).await?,
+                        None => super::read(&inside, &operator, id).await?,
                     };
                     // Somebody may have lifted the pause meanwhile.
                     holds &= current.agent.policy.paused;
                     if let Some(again) =
-                        this.stop_first(&operator, &current.agent, id, &mut update, (&asking, &scope)).await?
+                        stop_first(&inside, &operator, &current.agent, id, &mut update, (&asking, &scope))
+                            .await?
                     {
                         (stopped, holds) = (Some(again), true);
-                        current = this.read(&operator, id).await?;
+                        current = super::read(&inside, &operator, id).await?;
                     }
-                    let asked = this.asked(&operator, &current, &update, omitted).await?;
+                    let asked = asked(&inside, &operator, &current, &update, omitted).await?;
                     // But it must not lift a pause that may have come after the request.
                     let lifts = current.agent.policy.paused && !asked.paused;
                     if lifts && current.agent.policy_version != version {
                         return Err(ServiceError::PolicyChanged);
                     }
-                    let bound = match this.bind(&operator, &current, &update, &scope).await {
+                    let bound = match super::bounds::bind(&inside, &operator, &current, &update, &scope).await
+                    {
                         Err(ServiceError::PolicyChanged) if tries_left > 0 => {
                             tries_left -= 1;
                             continue;
@@ -114,13 +118,13 @@ impl Policies {
                     };
                     if let Some(bound) = bound {
                         if current.agent.policy == asked {
-                            return this.in_force(&operator, &current.account, bound).await;
+                            return in_force(&inside, &operator, &current.account, bound).await;
                         }
-                        current = this.read(&operator, id).await.map_err(after_writing)?;
+                        current = super::read(&inside, &operator, id).await.map_err(after_writing)?;
                     } else if let Some(stopped) = stopped.take_if(|_| current.agent.policy == asked) {
                         return Ok(stopped);
                     }
-                    match this.write(&operator, &current, asked, (&asking, &scope)).await {
+                    match write(&inside, &operator, &current, asked, (&asking, &scope)).await {
                         Err(ServiceError::PolicyChanged) if tries_left > 0 => tries_left -= 1,
                         done => return done,
                     }
@@ -131,110 +135,110 @@ impl Policies {
                 done.map_err(|error| if holds { ServiceError::PauseHolds(Box::new(error)) } else { error })?;
             // The plan of a change of many has its warnings.
             if takes_turn {
-                this.warn(&operator, id, &mut change).await;
+                super::warnings::warn(&inside, &operator, id, &mut change).await;
             }
             Ok(change)
-        };
-        finish(&self.inside.tasks, work).await
-    }
-
-    /// The complete requested policy. PolicyChanged: the request was meant for another version.
-    async fn asked(
-        &self,
-        operator: &Operator,
-        current: &ReadAccount,
-        update: &PolicyUpdate,
-        omitted: Omitted,
-    ) -> Result<SpendingPolicy, ServiceError> {
-        let AgentOnChain { policy, policy_version, .. } = &current.agent;
-        if update.expected_version.is_some_and(|expected| expected != *policy_version) {
-            return Err(ServiceError::PolicyChanged);
         }
-        let allowlist = match &update.allowed_counterparties {
-            None => None,
-            Some(asked) => Some(resolve(&self.inside, operator, asked, &policy.allowlist).await?),
-        };
-        Ok(match omitted {
-            Omitted::TakeDefaults => update.replace(allowlist, policy),
-            Omitted::StayAsTheyAre => update.merge(allowlist, policy),
-        })
-    }
+    };
+    finish(&inside.tasks, work).await
+}
 
-    async fn write(
-        &self,
-        operator: &Operator,
-        current: &ReadAccount,
-        asked: SpendingPolicy,
-        (asking, scope): (&Asking, &AuditScope),
-    ) -> Result<PolicyView, ServiceError> {
-        let ReadAccount { account, agent, operator: on_chain } = current;
-        if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
-            return self.propose(operator, current, asked, (asking, scope)).await;
-        }
-        let entries = asked.allowlist.len() as u64;
-        if entries > agent.policy.allowlist.len() as u64 {
-            let quotas = self.inside.quotas;
-            self.inside.store.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
-        }
-        let chain = &self.inside.chains.get(operator.network)?.chain;
-        // Lifting a pause is bound to the version too, because by then it may be a different pause.
-        let written = chain.recorded(scope).set_policy(on_chain, agent, &asked).await;
-        let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
-        scope.landed(&confirmed);
-        self.note_asking(operator, account.id, &confirmed.signature, (asking, scope)).await;
-        if agent.policy.paused && !asked.paused {
-            self.inside.store.actions.delete_pauses(operator.id, account.id).await?;
-        }
-        let status = AccountStatus::from_paused(asked.paused);
-        self.inside.store.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
-        self.in_force(operator, account, confirmed).await
+/// The complete requested policy. PolicyChanged: the request was meant for another version.
+async fn asked(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    current: &ReadAccount,
+    update: &PolicyUpdate,
+    omitted: Omitted,
+) -> Result<SpendingPolicy, ServiceError> {
+    let AgentOnChain { policy, policy_version, .. } = &current.agent;
+    if update.expected_version.is_some_and(|expected| expected != *policy_version) {
+        return Err(ServiceError::PolicyChanged);
     }
+    let allowlist = match &update.allowed_counterparties {
+        None => None,
+        Some(asked) => Some(resolve(inside, operator, asked, &policy.allowlist).await?),
+    };
+    Ok(match omitted {
+        Omitted::TakeDefaults => update.replace(allowlist, policy),
+        Omitted::StayAsTheyAre => update.merge(allowlist, policy),
+    })
+}
 
-    /// Pauses an open account if the update pauses it. What was meant for the version before is then meant for the paused one.
-    async fn stop_first(
-        &self,
-        operator: &Operator,
-        agent: &AgentOnChain,
-        id: AccountId,
-        update: &mut PolicyUpdate,
-        (asking, scope): (&Asking, &AuditScope),
-    ) -> Result<Option<PolicyView>, ServiceError> {
-        if !update.pauses() || agent.policy.paused {
-            return Ok(None);
-        }
-        let paused = self.pause(operator, id, (asking, scope)).await?;
-        update.expected_version = update.expected_version.map(|version| version.saturating_add(1));
-        Ok(Some(paused))
+async fn write(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    current: &ReadAccount,
+    asked: SpendingPolicy,
+    (asking, scope): (&Asking, &AuditScope),
+) -> Result<PolicyView, ServiceError> {
+    let ReadAccount { account, agent, operator: on_chain } = current;
+    if current.is_loosened_by(&asked) && on_chain.loosening_delay_seconds > 0 {
+        return super::pending::propose(inside, operator, current, asked, (asking, scope)).await;
     }
+    let entries = asked.allowlist.len() as u64;
+    if entries > agent.policy.allowlist.len() as u64 {
+        let quotas = inside.quotas;
+        inside.store.accounts.reserve_entries(operator.id, account.id, entries, quotas).await?;
+    }
+    let chain = inside.chain(operator.network)?;
+    // Lifting a pause is bound to the version too, because by then it may be a different pause.
+    let written = chain.recorded(scope).set_policy(on_chain, agent, &asked).await;
+    let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+    scope.landed(&confirmed);
+    super::versions::note_asking(inside, operator, account.id, &confirmed.signature, (asking, scope)).await;
+    if agent.policy.paused && !asked.paused {
+        inside.store.actions.delete_pauses(operator.id, account.id).await?;
+    }
+    let status = AccountStatus::from_paused(asked.paused);
+    inside.store.accounts.mark_account_policy(operator.id, account.id, status, entries).await?;
+    in_force(inside, operator, account, confirmed).await
+}
 
-    async fn pause(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        (asking, scope): (&Asking, &AuditScope),
-    ) -> Result<PolicyView, ServiceError> {
-        let account = self.find(operator, id).await?;
-        let what = Stopped::Paused(id);
-        let confirmed = self.stops.send(operator, what, Some(scope)).await?;
-        scope.landed(&confirmed);
-        self.stops.note(operator, what, &confirmed, scope).await;
-        self.note_asking(operator, id, &confirmed.signature, (asking, scope)).await;
-        self.inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
-        self.in_force(operator, &account, confirmed).await
+/// Pauses an open account if the update pauses it. What was meant for the version before is then meant for the paused one.
+async fn stop_first(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    agent: &AgentOnChain,
+    id: AccountId,
+    update: &mut PolicyUpdate,
+    (asking, scope): (&Asking, &AuditScope),
+) -> Result<Option<PolicyView>, ServiceError> {
+    if !update.pauses() || agent.policy.paused {
+        return Ok(None);
     }
+    let paused = pause(inside, operator, id, (asking, scope)).await?;
+    update.expected_version = update.expected_version.map(|version| version.saturating_add(1));
+    Ok(Some(paused))
+}
 
-    /// After a change, a pending policy can no longer take effect, because it was meant for the policy before.
-    async fn in_force(
-        &self,
-        operator: &Operator,
-        account: &Account,
-        confirmed: Confirmed,
-    ) -> Result<PolicyView, ServiceError> {
-        self.inside.store.policies.look_at_pending_policies(operator.id, account.id).await?;
-        let agent = read_agent(&self.inside.chains, operator, account).await.map_err(after_writing)?;
-        let view = PolicyView::new(account.id, &agent, None);
-        Ok(PolicyView { tx_signature: Some(confirmed.signature.into()), warnings: Some(Vec::new()), ..view })
-    }
+async fn pause(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    (asking, scope): (&Asking, &AuditScope),
+) -> Result<PolicyView, ServiceError> {
+    let account = super::find(inside, operator, id).await?;
+    let what = Stopped::Paused(id);
+    let confirmed = pauses_and_halts::send(inside, operator, what, Some(scope)).await?;
+    scope.landed(&confirmed);
+    pauses_and_halts::note(inside, operator, what, &confirmed, scope).await;
+    super::versions::note_asking(inside, operator, id, &confirmed.signature, (asking, scope)).await;
+    inside.store.accounts.mark_account_status(operator.id, id, AccountStatus::Paused).await?;
+    in_force(inside, operator, &account, confirmed).await
+}
+
+/// After a change, a pending policy can no longer take effect, because it was meant for the policy before.
+async fn in_force(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    account: &Account,
+    confirmed: Confirmed,
+) -> Result<PolicyView, ServiceError> {
+    inside.store.policies.look_at_pending_policies(operator.id, account.id).await?;
+    let agent = read_agent(&inside.chains, operator, account).await.map_err(after_writing)?;
+    let view = PolicyView::new(account.id, &agent, None);
+    Ok(PolicyView { tx_signature: Some(confirmed.signature.into()), warnings: Some(Vec::new()), ..view })
 }
 
 /// Why the change is refused if its operator requires a reason. A pause never needs one.

@@ -8,15 +8,20 @@ mod plan;
 mod versions;
 mod warnings;
 
+pub(crate) use self::apply::reconcile;
+pub use self::change::compare;
+pub use self::pending::{drop_pending, list_waiting};
+pub use self::plan::plan;
+pub use self::versions::{version, versions};
+pub(crate) use self::warnings::warnings;
+
 use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::error::{Resource, ServiceError};
-use super::pauses_and_halts::PausesAndHalts;
 use super::reads::{read_agent, read_operator};
-use super::turns::OneAtATime;
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
@@ -107,77 +112,67 @@ impl ReadAccount {
     }
 }
 
-/// Spending policies. The chain is the truth.
-#[derive(Clone)]
-pub struct Policies {
-    inside: Arc<Inside>,
-    stops: PausesAndHalts,
-    writers: OneAtATime<AccountId>,
+/// The policy in force, and the pending one. NotFound: the account. TooManyReads: the operator's turn does not come soon.
+pub async fn get(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+) -> Result<PolicyView, ServiceError> {
+    inside.read_limiter.take(operator.id).await?;
+    let current = read(inside, operator, id).await?;
+    let pending = pending::pending(inside, operator, &current).await?;
+    Ok(PolicyView::new(id, &current.agent, pending))
 }
 
-impl Policies {
-    pub(super) fn new(inside: Arc<Inside>, stops: PausesAndHalts) -> Self {
-        Self { inside, stops, writers: OneAtATime::default() }
-    }
+/// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
+/// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
+/// allowlist entry, or no reason where the operator requires one. PolicyChanged: the version in force is not the expected one, or another one came into force
+/// before a pause was lifted. TooManyReads: the operator's turn to change something does not come soon; a pause waits for none.
+pub async fn put(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    update: PolicyUpdate,
+    by: (KeyId, &AuditScope),
+) -> Result<PolicyView, ServiceError> {
+    change::change(inside, operator, id, update, by, (Omitted::TakeDefaults, true)).await
+}
 
-    /// The policy in force, and the pending one. NotFound: the account. TooManyReads: the operator's turn does not come soon.
-    pub async fn get(&self, operator: &Operator, id: AccountId) -> Result<PolicyView, ServiceError> {
-        self.inside.read_limiter.take(operator.id).await?;
-        let current = self.read(operator, id).await?;
-        let pending = self.pending(operator, &current).await?;
-        Ok(PolicyView::new(id, &current.agent, pending))
-    }
+/// Changes the given fields and keeps the others. As [`put`]; PolicyChanged also when somebody else
+/// changes the policy at the same time.
+pub async fn patch(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    update: PolicyUpdate,
+    by: (KeyId, &AuditScope),
+) -> Result<PolicyView, ServiceError> {
+    change::change(inside, operator, id, update, by, (Omitted::StayAsTheyAre, true)).await
+}
 
-    /// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
-    /// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
-    /// allowlist entry, or no reason where the operator requires one. PolicyChanged: the version in force is not the expected one, or another one came into force
-    /// before a pause was lifted. TooManyReads: the operator's turn to change something does not come soon; a pause waits for none.
-    pub async fn put(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        update: PolicyUpdate,
-        by: (KeyId, &AuditScope),
-    ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, by, (Omitted::TakeDefaults, true)).await
-    }
+/// As [`patch`], for one of many whose plan had the operator's turn.
+pub async fn patch_planned(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    id: AccountId,
+    update: PolicyUpdate,
+    by: (KeyId, &AuditScope),
+) -> Result<PolicyView, ServiceError> {
+    change::change(inside, operator, id, update, by, (Omitted::StayAsTheyAre, false)).await
+}
 
-    /// Changes the given fields and keeps the others. As [`Policies::put`]; PolicyChanged also when somebody else
-    /// changes the policy at the same time.
-    pub async fn patch(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        update: PolicyUpdate,
-        by: (KeyId, &AuditScope),
-    ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, by, (Omitted::StayAsTheyAre, true)).await
-    }
+async fn read(inside: &Arc<Inside>, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
+    let account = find(inside, operator, id).await?;
+    let (agent, operator) = tokio::try_join!(
+        read_agent(&inside.chains, operator, &account),
+        read_operator(&inside.chains, operator)
+    )?;
+    Ok(ReadAccount { account, agent, operator })
+}
 
-    /// As [`Policies::patch`], for one of many whose plan had the operator's turn.
-    pub async fn patch_planned(
-        &self,
-        operator: &Operator,
-        id: AccountId,
-        update: PolicyUpdate,
-        by: (KeyId, &AuditScope),
-    ) -> Result<PolicyView, ServiceError> {
-        self.change(operator, id, update, by, (Omitted::StayAsTheyAre, false)).await
-    }
-
-    async fn read(&self, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {
-        let account = self.find(operator, id).await?;
-        let (agent, operator) = tokio::try_join!(
-            read_agent(&self.inside.chains, operator, &account),
-            read_operator(&self.inside.chains, operator)
-        )?;
-        Ok(ReadAccount { account, agent, operator })
-    }
-
-    async fn find(&self, operator: &Operator, id: AccountId) -> Result<Account, ServiceError> {
-        let account = self.inside.store.accounts.find_account(operator.id, id).await?;
-        account.ok_or(ServiceError::NotFound(Resource::Account))
-    }
+async fn find(inside: &Arc<Inside>, operator: &Operator, id: AccountId) -> Result<Account, ServiceError> {
+    let account = inside.store.accounts.find_account(operator.id, id).await?;
+    account.ok_or(ServiceError::NotFound(Resource::Account))
 }
 
 impl PolicyView {

@@ -1,9 +1,11 @@
 //! Which of an account's rules can never match, for whoever changes them. A change is never refused for that, nor for want of what a
 //! warning needs: what the chain does not answer now is not warned of.
 
+use crate::Inside;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::{Policies, PolicyView};
+use super::PolicyView;
 use crate::ServiceError;
 use crate::allowlist::closed_entries;
 use crate::error::from_chain;
@@ -27,7 +29,7 @@ pub(super) struct WarningFacts {
 impl WarningFacts {
     /// Reads what accounts with these budgets and allowlists need.
     pub(super) async fn read(
-        policies: &Policies,
+        inside: &Arc<Inside>,
         operator: &Operator,
         budgets: &[Address],
         allowlists: &[&AllowedRecipients],
@@ -37,10 +39,10 @@ impl WarningFacts {
             if closed_of.iter().any(|(known, _)| known == *allowlist) {
                 continue;
             }
-            let closed = closed_entries(&policies.inside, operator, allowlist).await.unwrap_or_default();
+            let closed = closed_entries(inside, operator, allowlist).await.unwrap_or_default();
             closed_of.push(((*allowlist).clone(), closed));
         }
-        let budgets = read_budgets(policies, operator, budgets).await.unwrap_or_default();
+        let budgets = read_budgets(inside, operator, budgets).await.unwrap_or_default();
         Self { budgets, closed: closed_of }
     }
 
@@ -66,66 +68,64 @@ impl WarningFacts {
     }
 }
 
-impl Policies {
-    /// Warnings about the rules that an account has or is to have.
-    pub(crate) async fn warnings(
-        &self,
-        operator: &Operator,
-        account: &Account,
-        policy: &SpendingPolicy,
-        bounds: &AccountBounds,
-    ) -> Vec<Warning> {
-        let budget = bounds.budget.map(|BudgetId(address)| address);
-        let facts = WarningFacts::read(self, operator, budget.as_slice(), &[&policy.allowlist]).await;
-        facts.warnings(account, policy, bounds)
-    }
+/// Warnings about the rules that an account has or is to have.
+pub(crate) async fn warnings(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    account: &Account,
+    policy: &SpendingPolicy,
+    bounds: &AccountBounds,
+) -> Vec<Warning> {
+    let budget = bounds.budget.map(|BudgetId(address)| address);
+    let facts = WarningFacts::read(inside, operator, budget.as_slice(), &[&policy.allowlist]).await;
+    facts.warnings(account, policy, bounds)
+}
 
-    /// Adds the warnings about what many accounts are to have. A pause waits for none, and a list is looked at where it is changed.
-    pub(super) async fn warn_of_many(
-        &self,
-        operator: &Operator,
-        update: &PolicyUpdate,
-        accounts: &HashMap<AccountId, Account>,
-        planned: &mut [Planned],
-    ) {
-        if update.pauses() {
-            return;
-        }
-        let after = || planned.iter().filter_map(|one| one.rules.as_ref()).map(|(_, after)| after);
-        let mut budgets: Vec<Address> =
-            after().filter_map(|rules| rules.bounds.budget).map(|BudgetId(address)| address).collect();
-        budgets.sort_unstable();
-        budgets.dedup();
-        let is_list_changed = update.allowed_counterparties.is_some();
-        let allowlists: Vec<_> =
-            after().filter(|_| is_list_changed).map(|rules| &rules.policy.allowlist).collect();
-        let facts = WarningFacts::read(self, operator, &budgets, &allowlists).await;
-        for one in planned.iter_mut().filter(|one| one.will.is_ok()) {
-            if let (Some(account), Some((_, after))) = (accounts.get(&one.id), &one.rules) {
-                one.warnings = facts.warnings(account, &after.policy, &after.bounds);
-            }
-        }
+/// Adds the warnings about what many accounts are to have. A pause waits for none, and a list is looked at where it is changed.
+pub(super) async fn warn_of_many(
+    inside: &Arc<Inside>,
+    operator: &Operator,
+    update: &PolicyUpdate,
+    accounts: &HashMap<AccountId, Account>,
+    planned: &mut [Planned],
+) {
+    if update.pauses() {
+        return;
     }
-
-    /// Adds the warnings about the policy that was set, or that waits.
-    pub(super) async fn warn(&self, operator: &Operator, id: AccountId, view: &mut PolicyView) {
-        let PolicyFields(policy) = view.pending.as_ref().map_or(&view.policy, |pending| &pending.policy);
-        if let Ok(account) = self.find(operator, id).await {
-            let warnings = self.warnings(operator, &account, policy, &view.bounds()).await;
-            view.warnings = Some(WarningBody::all(&warnings));
+    let after = || planned.iter().filter_map(|one| one.rules.as_ref()).map(|(_, after)| after);
+    let mut budgets: Vec<Address> =
+        after().filter_map(|rules| rules.bounds.budget).map(|BudgetId(address)| address).collect();
+    budgets.sort_unstable();
+    budgets.dedup();
+    let is_list_changed = update.allowed_counterparties.is_some();
+    let allowlists: Vec<_> =
+        after().filter(|_| is_list_changed).map(|rules| &rules.policy.allowlist).collect();
+    let facts = WarningFacts::read(inside, operator, &budgets, &allowlists).await;
+    for one in planned.iter_mut().filter(|one| one.will.is_ok()) {
+        if let (Some(account), Some((_, after))) = (accounts.get(&one.id), &one.rules) {
+            one.warnings = facts.warnings(account, &after.policy, &after.bounds);
         }
     }
 }
 
+/// Adds the warnings about the policy that was set, or that waits.
+pub(super) async fn warn(inside: &Arc<Inside>, operator: &Operator, id: AccountId, view: &mut PolicyView) {
+    let PolicyFields(policy) = view.pending.as_ref().map_or(&view.policy, |pending| &pending.policy);
+    if let Ok(account) = super::find(inside, operator, id).await {
+        let warnings = warnings(inside, operator, &account, policy, &view.bounds()).await;
+        view.warnings = Some(WarningBody::all(&warnings));
+    }
+}
+
 async fn read_budgets(
-    policies: &Policies,
+    inside: &Arc<Inside>,
     operator: &Operator,
     budgets: &[Address],
 ) -> Result<Vec<BudgetOnChain>, ServiceError> {
     if budgets.is_empty() {
         return Ok(Vec::new());
     }
-    let chain = &policies.inside.chains.get(operator.network)?.chain;
+    let chain = inside.chain(operator.network)?;
     let read = chain.read_budgets_at(&operator.address, budgets).await;
     read.map_err(|error| from_chain(operator.network, &error, true))
 }

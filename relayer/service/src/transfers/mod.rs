@@ -23,10 +23,10 @@ pub use self::read::Preview;
 pub use self::views::{ApprovalPage, TransferView, TransferViews};
 use super::error::{Resource, ServiceError, told};
 use super::reads::{addresses, find_payer};
-use super::turns::OneAtATime;
 use crate::Inside;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
+use purser_base::turns::OneAtATime;
 use purser_model::{
     Account, AccountId, Address, Approval, ApprovalRule, AskedPayee, Checks, Fingerprint, IdempotencyKey,
     Operator, OperatorId, Principal, Recipient, Transfer, TransferId,
@@ -110,7 +110,7 @@ impl Transfers {
         Ok(match asked {
             AskedPayee::Text(to) => to,
             AskedPayee::Wallet(wallet) => {
-                let chain = &self.inside.chains.get(principal.operator().network)?.chain;
+                let chain = self.inside.chain(principal.operator().network)?;
                 Recipient::Wallet { wallet, token_account: chain.usdc_account_of(&wallet) }
             }
         })

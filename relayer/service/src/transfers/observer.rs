@@ -7,7 +7,7 @@ use purser_core::Chain as _;
 use purser_core::{Observer, Payer};
 
 use crate::Inside;
-use crate::{Events, ServiceError};
+use crate::{ServiceError, events};
 use purser_model::{BalanceSeen, FailureCode, Timestamp, Transfer, TransferState, UsdcAmount};
 
 /// Why a transfer failed whose bytes somebody else had and did not send, as it is counted.
@@ -16,12 +16,11 @@ pub const UNUSED_BYTES: &str = "handed_over_unused";
 #[derive(Clone)]
 pub struct TransferObserver {
     inside: Arc<Inside>,
-    events: Events,
 }
 
 impl TransferObserver {
-    pub fn new(inside: Arc<Inside>, events: Events) -> Self {
-        Self { inside, events }
+    pub fn new(inside: Arc<Inside>) -> Self {
+        Self { inside }
     }
 }
 
@@ -98,7 +97,7 @@ impl TransferObserver {
         let account = self.inside.store.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some(account) = account else { return Ok(()) };
         let seen = BalanceSeen { balance, read_at, paid: Vec::new() };
-        self.events.observe_balance(&account, seen).await
+        events::observe_balance(&self.inside, &account, seen).await
     }
 
     async fn look_at_balance(&self, payer: &Payer) -> Result<(), ServiceError> {
@@ -108,6 +107,6 @@ impl TransferObserver {
         let operator = self.inside.store.operators.find_operator(payer.operator_id).await?;
         let account = self.inside.store.accounts.find_account(payer.operator_id, payer.account_id).await?;
         let Some((operator, account)) = operator.zip(account) else { return Ok(()) };
-        self.events.look_at_balance(&operator, &account).await
+        events::look_at_balance(&self.inside, &operator, &account).await
     }
 }

@@ -54,7 +54,7 @@ impl Transfers {
         id: BudgetId,
         now: i64,
     ) -> Result<BudgetLimit, ServiceError> {
-        let chain = &self.inside.chains.get(operator.network)?.chain;
+        let chain = self.inside.chain(operator.network)?;
         let read = chain.read_budget(&operator.address, &id.0).await;
         let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
         let (max_daily_spend, max_30_day_spend) = match found {

@@ -139,7 +139,7 @@ impl Transfers {
         };
         let tag = transfer_tag(&payer.operator, &payer.addresses.agent, idempotency_key);
         let payment = Payment { tag, asked_at: None, destination, request };
-        let chain = &self.inside.chains.get(payer.network)?.chain;
+        let chain = self.inside.chain(payer.network)?;
         let known = chain.known_for_transfer(payer, &payment);
         let view = match known.filter(|view| view.destination != Destination::NoTokenAccount) {
             Some(known) => known,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub use self::deliveries::{DeliveriesFilter, Replay};
 use super::error::{Resource, ServiceError};
-use super::events::Events;
+use super::events;
 use crate::Inside;
 use crate::audit_scope::AuditScope;
 use purser_base::lookup::LOOKED_UP_FOR;
@@ -47,12 +47,11 @@ pub struct NewSecret {
 pub struct Webhooks {
     inside: Arc<Inside>,
     parts: WebhookParts,
-    events: Events,
 }
 
 impl Webhooks {
-    pub(super) fn new(inside: Arc<Inside>, parts: WebhookParts, events: Events) -> Self {
-        Self { inside, parts, events }
+    pub(super) fn new(inside: Arc<Inside>, parts: WebhookParts) -> Self {
+        Self { inside, parts }
     }
 
     /// Registers an endpoint. Invalid: no URL or events, a URL that may not be reached, a malformed subscription, a status, an
@@ -256,7 +255,7 @@ impl Webhooks {
         if !subscription.accounts().is_empty() {
             for ids in subscription.accounts().chunks(BASELINE_ROWS as usize) {
                 let accounts = self.inside.store.accounts.find_accounts(operator.id, ids).await?;
-                self.events.look_at_balances(operator, &accounts).await?;
+                events::look_at_balances(&self.inside, operator, &accounts).await?;
             }
             return Ok(());
         }
@@ -266,7 +265,7 @@ impl Webhooks {
                 self.inside.store.accounts.list_accounts(operator.id, None, after, BASELINE_ROWS).await?;
             let Some(last) = accounts.last() else { return Ok(()) };
             after = Some(last.place());
-            self.events.look_at_balances(operator, &accounts).await?;
+            events::look_at_balances(&self.inside, operator, &accounts).await?;
         }
     }
 }

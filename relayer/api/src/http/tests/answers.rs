@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 use super::{Answer, Described, NoExtensions, Relayer, described_routes, operator_key, settings};
 use crate::http::{HttpSettings, dress, router};
-use purser_service::SystemClock;
+use purser_service::{SystemClock, health};
 
 fn assert_error(answer: &Answer, status: u16, code: &str) {
     assert_eq!(answer.error(), (status, code), "{}", answer.body);
@@ -38,7 +38,7 @@ async fn clock_that_is_off_the_chains_is_said_and_stops_nothing() {
         };
         let problem = health.body["problems"][0].as_str().expect("a problem");
         assert!(problem.contains(&format!("clock is more than 60 s {side} the chain's")), "{problem}");
-        let report = relayer.services.health.report().await;
+        let report = health::report(&relayer.services.inside).await;
         assert!(report.ready && !report.unwell, "{report:?}");
     }
 }

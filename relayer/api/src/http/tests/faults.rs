@@ -1,5 +1,6 @@
 //! What happens when the chain is absent, slow or contradicts us, and when a process or a client goes away.
 
+use purser_service::accounts;
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
@@ -303,8 +304,9 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
         relayer.chain.script().now = now + hours * 3_600;
         let limits = relayer.get(&format!("/v1/accounts/{account}/limits")).await;
         assert_eq!(limits.body["max_daily_spend"]["used"], "7.000000", "{hours}: {}", limits.body);
-        let listed =
-            relayer.services.accounts.list(&operator, None, PageRequest::first(20)).await.expect("listed");
+        let listed = accounts::list(&relayer.services.inside, &operator, None, PageRequest::first(20))
+            .await
+            .expect("listed");
         assert_eq!(listed.items[0].spent, Some(spent), "{hours}");
     }
 }

@@ -11,7 +11,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::{Described, Relayer, described_routes};
 use crate::http::scopes::check_scopes;
 use purser_model::{Address, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes};
-use purser_service::SystemClock;
+use purser_service::{SystemClock, keys};
 
 #[tokio::test]
 async fn every_route_of_the_router_opens_to_the_scopes_that_its_description_names() {
@@ -106,7 +106,7 @@ async fn only_a_key_that_halts_or_sets_policies_draws_on_the_rate_of_stops() {
         let made = relayer.post("/v1/keys", &json!({ "scopes": scopes })).await;
         let key = made.body["key"].as_str().expect("a key");
         let found = purser_model::PlainKey::parse(key).expect("a key");
-        let principal = relayer.services.keys.authenticate(&found, || None).await.expect("known");
+        let principal = keys::authenticate(&relayer.services.inside, &found, || None).await.expect("known");
         assert_eq!(principal.may_stop(), may_stop);
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,7 +20,7 @@ use purser_model::{
     AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
     BudgetId, CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
 };
-use purser_service::{AccountView, Accounts, SeenAccount};
+use purser_service::{AccountView, Inside, SeenAccount, accounts};
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -140,13 +142,13 @@ list_parameters!(AccountsParameters(LIMIT_DEFAULT) {
     ]))),
 )]
 pub async fn create(
-    State(accounts): State<Accounts>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateAccount>,
 ) -> Result<(StatusCode, Json<AccountResponse>), ApiError> {
-    let created = accounts.create(operator, asked, drawn, &scope).await?;
+    let created = accounts::create(&inside, operator, asked, drawn, &scope).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 
@@ -162,13 +164,13 @@ pub async fn create(
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(accounts): State<Accounts>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     mut query: ListQuery,
 ) -> Result<Json<PageResponse<AccountResponse>>, ApiError> {
     let filter = AccountFilter { status: query.read("status")?, tag: query.read("tag")? };
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(accounts.list(&operator, filter, request).await?.map(AccountResponse::from).into()))
+    Ok(Json(accounts::list(&inside, &operator, filter, request).await?.map(AccountResponse::from).into()))
 }
 
 /// Get an account
@@ -182,11 +184,11 @@ pub async fn list(
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
-    State(accounts): State<Accounts>,
+    State(inside): State<Arc<Inside>>,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
 ) -> Result<Json<AccountResponse>, ApiError> {
-    Ok(Json(accounts.get(&principal, account_id).await?.into()))
+    Ok(Json(accounts::get(&inside, &principal, account_id).await?.into()))
 }
 
 /// Change an account's name, metadata, tags and rules for duplicates and approvals
@@ -199,13 +201,13 @@ pub async fn get(
     extensions(("x-scopes" = json!(["admin"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn patch(
-    State(accounts): State<Accounts>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     Body(change): Body<AccountChange>,
 ) -> Result<Json<AccountResponse>, ApiError> {
-    Ok(Json(accounts.update(&operator, account_id, change, &scope).await?.into()))
+    Ok(Json(accounts::update(&inside, &operator, account_id, change, &scope).await?.into()))
 }
 
 /// Get an account's balance
@@ -219,9 +221,9 @@ pub async fn patch(
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn balance(
-    State(accounts): State<Accounts>,
+    State(inside): State<Arc<Inside>>,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
 ) -> Result<Json<Balance>, ApiError> {
-    Ok(Json(accounts.balance(&principal, account_id).await?))
+    Ok(Json(accounts::balance(&inside, &principal, account_id).await?))
 }

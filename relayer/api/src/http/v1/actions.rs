@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -10,7 +12,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::{ActionName, ActionObject, ActionResponse};
 use purser_model::{ActionFilter, ActionId, Invalid, KeyId, Timestamp};
-use purser_service::Actions;
+use purser_service::{Inside, actions};
 
 list_parameters!(ActionsParameters(LIMIT_DEFAULT) {
     "action_id": ActionId = "Only this one, as other answers name it.";
@@ -50,7 +52,7 @@ fn filter(query: &mut ListQuery) -> Result<ActionFilter, Invalid> {
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(actions): State<Actions>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     headers: HeaderMap,
     mut query: ListQuery,
@@ -58,10 +60,10 @@ pub async fn list(
     let filter = filter(&mut query)?;
     let mut answer = if let Some(format) = accept::wanted_file(&headers) {
         query.finish()?;
-        actions_as_file(format, actions.all(&operator, filter)).await?
+        actions_as_file(format, actions::all(&inside, &operator, filter)).await?
     } else {
         let request = query.page(LIMIT_DEFAULT)?;
-        let page = actions.list(&operator, &filter, request).await?;
+        let page = actions::list(&inside, &operator, &filter, request).await?;
         let page: PageResponse<ActionResponse> = page.map(ActionResponse::from).into();
         Json(page).into_response()
     };

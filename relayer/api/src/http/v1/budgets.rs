@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,7 +12,7 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::{BudgetId, UpdateBudget};
-use purser_service::{BudgetView, Budgets};
+use purser_service::{BudgetView, Inside, budgets};
 
 list_parameters!(BudgetsParameters(LIMIT_DEFAULT) {});
 
@@ -25,12 +27,12 @@ list_parameters!(BudgetsParameters(LIMIT_DEFAULT) {});
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn list(
-    State(budgets): State<Budgets>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
 ) -> Result<Json<PageResponse<BudgetView>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(budgets.list(&operator, request).await?.into()))
+    Ok(Json(budgets::list(&inside, &operator, request).await?.into()))
 }
 
 /// Get a budget
@@ -42,11 +44,11 @@ pub async fn list(
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
-    State(budgets): State<Budgets>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     Id(id): Id<BudgetId>,
 ) -> Result<Json<BudgetView>, ApiError> {
-    Ok(Json(budgets.get(&operator, id).await?))
+    Ok(Json(budgets::get(&inside, &operator, id).await?))
 }
 
 /// Change a budget's caps
@@ -67,13 +69,13 @@ pub async fn get(
     ]))),
 )]
 pub async fn patch(
-    State(budgets): State<Budgets>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(id): Id<BudgetId>,
     Body(update): Body<UpdateBudget>,
 ) -> Result<Response, ApiError> {
-    let budget = budgets.update(&operator, id, update, &scope).await?;
+    let budget = budgets::update(&inside, &operator, id, update, &scope).await?;
     let status = if budget.waits() { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(budget)).into_response())
 }

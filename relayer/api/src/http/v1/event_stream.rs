@@ -1,5 +1,7 @@
 //! `GET /v1/events` as `text/event-stream`.
 
+use std::sync::Arc;
+
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use crate::http::openapi::headers::LAST_EVENT_ID_CHARS_MAX;
 use crate::web::error::ApiError;
 use crate::web::page::ListQuery;
 use purser_model::{EventType, Invalid, KeyId, Operator};
-use purser_service::{StreamFilter, Streamed, Streams};
+use purser_service::{Inside, StreamFilter, Streamed, streams};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells proxies not to buffer the answer until it ends.
@@ -24,7 +26,7 @@ const COME_BACK_AFTER: Duration = Duration::from_secs(2);
 
 /// The operator's events as they happen, after those since `Last-Event-ID`.
 pub(super) async fn answer(
-    streams: &Streams,
+    inside: &Arc<Inside>,
     operator: &Operator,
     key_id: KeyId,
     headers: &HeaderMap,
@@ -35,7 +37,7 @@ pub(super) async fn answer(
     query.finish()?;
     let last = last_event_id(headers)?;
     let filter = StreamFilter { types, account_id };
-    let (id, events) = streams.open(operator, key_id, filter, last).await?;
+    let (id, events) = streams::open(inside, operator, key_id, filter, last).await?;
     let begin = Line::default().id(id).retry(COME_BACK_AFTER).comment("events of this operator");
     let lines = futures::stream::once(async { begin }).chain(events.map(line)).map(Ok::<_, Infallible>);
     let keep_alive = KeepAlive::new().interval(KEEP_ALIVE_EVERY).text("still here");

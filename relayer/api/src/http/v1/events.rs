@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -13,7 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::AnyEventType;
 use purser_model::{AccountId, EventId};
-use purser_service::{Events, EventsFilter, Streams};
+use purser_service::{EventsFilter, Inside, events};
 
 list_parameters!(EventsParameters(LIMIT_DEFAULT) {
     "account_id": AccountId = "Only events of this account.";
@@ -35,22 +37,21 @@ list_parameters!(EventsParameters(LIMIT_DEFAULT) {
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(events): State<Events>,
-    State(streams): State<Streams>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     AnyKey(principal): AnyKey,
     headers: HeaderMap,
     mut query: ListQuery,
 ) -> Result<Response, ApiError> {
     let mut answer = if accept::is_wanted(&headers, "text/event-stream") {
-        event_stream::answer(&streams, &operator, principal.key_id(), &headers, query).await?
+        event_stream::answer(&inside, &operator, principal.key_id(), &headers, query).await?
     } else {
         event_stream::last_event_id(&headers)?;
         let account_id = query.read("account_id")?;
         let event_type = query.read("type")?;
         let filter = EventsFilter { event_type, account_id };
         let request = query.page(LIMIT_DEFAULT)?;
-        let page = events.list(&operator, filter, request).await?;
+        let page = events::list(&inside, &operator, filter, request).await?;
         let page: PageResponse<Box<RawValue>> = page.map(|event| event.envelope()).into();
         Json(page).into_response()
     };
@@ -67,9 +68,9 @@ pub async fn list(
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn get(
-    State(events): State<Events>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     Id(event_id): Id<EventId>,
 ) -> Result<Json<Box<RawValue>>, ApiError> {
-    Ok(Json(events.get(&operator, event_id).await?.envelope()))
+    Ok(Json(events::get(&inside, &operator, event_id).await?.envelope()))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
@@ -15,7 +17,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::{Usdc, one_of, written};
 use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};
-use purser_service::{GrantOnChain, Grants, Resource, ServiceError};
+use purser_service::{GrantOnChain, Inside, Resource, ServiceError, grants};
 
 /// A rule that a grant can waive.
 struct Beyond(Rule);
@@ -123,13 +125,13 @@ list_parameters!(GrantsParameters(LIMIT_DEFAULT) {});
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn list(
-    State(grants): State<Grants>,
+    State(inside): State<Arc<Inside>>,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<GrantResponse>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(grants.list(&principal, account_id, request).await?.map(GrantResponse::from).into()))
+    Ok(Json(grants::list(&inside, &principal, account_id, request).await?.map(GrantResponse::from).into()))
 }
 
 /// Take all of an account's grants back
@@ -145,13 +147,13 @@ pub async fn list(
     ]))),
 )]
 pub async fn void(
-    State(grants): State<Grants>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
 ) -> Result<StatusCode, ApiError> {
-    grants.void(&principal, account_id, &scope).await?;
+    grants::void(&inside, &principal, account_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -168,12 +170,12 @@ pub async fn void(
     ]))),
 )]
 pub async fn close(
-    State(grants): State<Grants>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(principal): AnyKey,
     GrantOf(account_id, grant_id): GrantOf,
 ) -> Result<StatusCode, ApiError> {
-    grants.close(&principal, account_id, grant_id, &scope).await?;
+    grants::close(&inside, &principal, account_id, grant_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
@@ -10,7 +12,7 @@ use crate::web::code::Code;
 use crate::web::error::ApiError;
 use crate::web::page::Id;
 use purser_model::{AccountId, ActionId, Halt, HaltScope, Halted, HaltedBy};
-use purser_service::Halts;
+use purser_service::{Inside, halts};
 
 /// A halt that is in force on an account.
 #[derive(Debug, Serialize, ToSchema)]
@@ -44,12 +46,12 @@ impl HaltBody {
     ]))),
 )]
 pub async fn create(
-    State(halts): State<Halts>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     NoFields: NoFields,
 ) -> Result<Json<Halted>, ApiError> {
-    Ok(Json(halts.halt_all(&operator, &scope).await?))
+    Ok(Json(halts::halt_all(&inside, &operator, &scope).await?))
 }
 
 /// Halt one account
@@ -68,11 +70,11 @@ pub async fn create(
     ]))),
 )]
 pub async fn create_for_account(
-    State(halts): State<Halts>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     NoFields: NoFields,
 ) -> Result<Json<Halted>, ApiError> {
-    Ok(Json(halts.halt_account(&operator, account_id, &scope).await?))
+    Ok(Json(halts::halt_account(&inside, &operator, account_id, &scope).await?))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -9,7 +11,7 @@ use crate::web::page::{Id, ListQuery, PageResponse, list_parameters};
 use crate::web::{ApiError, EntryResponse, entries_as_file};
 use purser_model::wire::schema::{one_of, written};
 use purser_model::{AccountId, EntryKind, HistoryFilter, Invalid, PageRequest, Timestamp};
-use purser_service::History;
+use purser_service::{Inside, history};
 
 const LIMIT_DEFAULT: u32 = 25;
 const ALL: &str = "all";
@@ -65,7 +67,7 @@ list_parameters!(HistoryParameters(LIMIT_DEFAULT) {
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(history): State<History>,
+    State(inside): State<Arc<Inside>>,
     AnyKey(principal): AnyKey,
     Id(account_id): Id<AccountId>,
     headers: HeaderMap,
@@ -74,11 +76,11 @@ pub async fn list(
     if let Some(format) = accept::wanted_file(&headers) {
         let filter = filter(&mut query)?;
         query.finish()?;
-        let pages = history.all(&principal, account_id, filter).await?;
+        let pages = history::all(&inside, &principal, account_id, filter).await?;
         return Ok(by_accept(entries_as_file(format, account_id, pages).await?));
     }
     let (filter, request) = asked(query)?;
-    let page = history.list(&principal, account_id, filter, request).await?;
+    let page = history::list(&inside, &principal, account_id, filter, request).await?;
     let page: PageResponse<EntryResponse> = page.map(EntryResponse::from).into();
     Ok(by_accept(Json(page).into_response()))
 }

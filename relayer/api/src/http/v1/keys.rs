@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,7 +14,7 @@ use crate::web::once::{RequestRandom, ShownOnce};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::PlainKeyText;
 use purser_model::{AccountId, ApiKey, CreateKey, CreateOperatorKey, KeyHolder, KeyId};
-use purser_service::{Keys, NewKey};
+use purser_service::{Inside, NewKey, keys};
 
 /// A new key: the only answer that shows it.
 #[derive(Serialize, ToSchema)]
@@ -43,7 +45,7 @@ impl From<NewKey> for NewKeyResponse {
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn create(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
@@ -51,7 +53,7 @@ pub async fn create(
     RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Agent(account_id), asked, drawn, &scope).await?;
+    let created = keys::create(&inside, &caller, KeyHolder::Agent(account_id), asked, drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -67,14 +69,14 @@ pub async fn create(
     extensions(("x-scopes" = json!(["pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn create_operators(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     RequestRandom(drawn): RequestRandom,
     Body(asked): Body<CreateOperatorKey>,
 ) -> Result<ShownOnce<NewKeyResponse>, ApiError> {
-    let created = keys.create(&caller, KeyHolder::Operator, asked.into(), drawn, &scope).await?;
+    let created = keys::create(&inside, &caller, KeyHolder::Operator, asked.into(), drawn, &scope).await?;
     Ok(ShownOnce(StatusCode::CREATED, created.into()))
 }
 
@@ -91,14 +93,14 @@ list_parameters!(KeysParameters(LIMIT_DEFAULT) {});
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Agent(account_id);
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(keys.list(&operator, holder, request).await?.into()))
+    Ok(Json(keys::list(&inside, &operator, holder, request).await?.into()))
 }
 
 /// List the operator's own keys
@@ -112,13 +114,13 @@ pub async fn list(
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list_operators(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     query: ListQuery,
 ) -> Result<Json<PageResponse<ApiKey>>, ApiError> {
     let holder = KeyHolder::Operator;
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(keys.list(&operator, holder, request).await?.into()))
+    Ok(Json(keys::list(&inside, &operator, holder, request).await?.into()))
 }
 
 /// Revoke a key
@@ -134,13 +136,13 @@ pub async fn list_operators(
     extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn revoke(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     _: OperatorOnly,
     AnyKey(caller): AnyKey,
     Id(key_id): Id<KeyId>,
 ) -> Result<StatusCode, ApiError> {
-    keys.revoke(&caller, key_id, &scope).await?;
+    keys::revoke(&inside, &caller, key_id, &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -155,10 +157,10 @@ pub async fn revoke(
     extensions(("x-scopes" = json!(["read", "pay", "policy", "halt", "reject-approvals"]))),
 )]
 pub async fn revoke_own(
-    State(keys): State<Keys>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     AnyKey(caller): AnyKey,
 ) -> Result<StatusCode, ApiError> {
-    keys.revoke(&caller, caller.key_id(), &scope).await?;
+    keys::revoke(&inside, &caller, caller.key_id(), &scope).await?;
     Ok(StatusCode::NO_CONTENT)
 }

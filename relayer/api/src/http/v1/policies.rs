@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -16,7 +18,7 @@ use purser_model::wire::PolicyFields;
 use purser_model::wire::schema::{changed, written};
 use purser_model::{AccountId, Invalid, KeyId, Operator, PolicyUpdate};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{Policies, PolicyView, ServiceError};
+use purser_service::{Inside, PolicyView, ServiceError, policies};
 
 /// The body of a change: the fields that can be set, and read-only ones from an earlier answer.
 pub enum PolicyBody {}
@@ -55,7 +57,7 @@ fn answer(view: PolicyView) -> Response {
 /// The change with the version that it is meant for, from the body or from `If-Match`; if both are given, they must agree. If the
 /// body carries read-only fields, they are checked against the current policy.
 async fn bound(
-    policies: &Policies,
+    inside: &Arc<Inside>,
     (operator, id): (&Operator, AccountId),
     headers: &HeaderMap,
     (update, read_only): (PolicyUpdate, ReadOnly),
@@ -69,7 +71,7 @@ async fn bound(
     if read_only.is_empty() {
         return Ok(PolicyUpdate { expected_version, ..update });
     }
-    let current = policies.get(operator, id).await?;
+    let current = policies::get(inside, operator, id).await?;
     read_only.check(&current)?;
     // Bound to the version that was checked.
     Ok(PolicyUpdate { expected_version: expected_version.or(Some(current.version.0)), ..update })
@@ -77,7 +79,7 @@ async fn bound(
 
 /// The change as it is to be made. A pause is bound to no version: it comes first where the rest is refused here.
 async fn checked_update(
-    policies: &Policies,
+    inside: &Arc<Inside>,
     (operator, id, by): (&Operator, AccountId, (KeyId, &AuditScope)),
     headers: &HeaderMap,
     body: &[u8],
@@ -87,9 +89,9 @@ async fn checked_update(
         return Ok(update);
     }
     let pause = update.pauses().then(|| update.pause_alone());
-    match (bound(policies, (operator, id), headers, (update, read_only)).await, pause) {
+    match (bound(inside, (operator, id), headers, (update, read_only)).await, pause) {
         (Err(ApiError::Service(error)), Some(pause)) => {
-            policies.patch(operator, id, pause, by).await?;
+            policies::patch(inside, operator, id, pause, by).await?;
             Err(ServiceError::PauseHolds(Box::new(error)).into())
         }
         (bound, _) => bound,
@@ -124,11 +126,11 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Invalid> {
     extensions(("x-scopes" = json!(["read"])), ("x-errors" = json!([Code::SolanaUnavailable]))),
 )]
 pub async fn get(
-    State(policies): State<Policies>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
 ) -> Result<Response, ApiError> {
-    Ok(answer(policies.get(&operator, account_id).await?))
+    Ok(answer(policies::get(&inside, &operator, account_id).await?))
 }
 
 /// What a change can fail with, besides what every request can.
@@ -159,7 +161,7 @@ const CHANGE_ERRORS: [Code; 6] = [
     extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn put(
-    State(policies): State<Policies>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     AnyKey(asker): AnyKey,
@@ -168,8 +170,8 @@ pub async fn put(
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
     let by = (asker.key_id(), &scope);
-    let update = checked_update(&policies, (&operator, account_id, by), &headers, &body).await?;
-    Ok(answer(policies.put(&operator, account_id, update, by).await?))
+    let update = checked_update(&inside, (&operator, account_id, by), &headers, &body).await?;
+    Ok(answer(policies::put(&inside, &operator, account_id, update, by).await?))
 }
 
 /// Change fields of an account's policy
@@ -188,7 +190,7 @@ pub async fn put(
     extensions(("x-scopes" = json!(["policy"])), ("x-errors" = json!(CHANGE_ERRORS))),
 )]
 pub async fn patch(
-    State(policies): State<Policies>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     AnyKey(asker): AnyKey,
@@ -197,8 +199,8 @@ pub async fn patch(
     JsonText(body): JsonText,
 ) -> Result<Response, ApiError> {
     let by = (asker.key_id(), &scope);
-    let update = checked_update(&policies, (&operator, account_id, by), &headers, &body).await?;
-    Ok(answer(policies.patch(&operator, account_id, update, by).await?))
+    let update = checked_update(&inside, (&operator, account_id, by), &headers, &body).await?;
+    Ok(answer(policies::patch(&inside, &operator, account_id, update, by).await?))
 }
 
 /// Drop the policy that waits
@@ -213,10 +215,10 @@ pub async fn patch(
     ]))),
 )]
 pub async fn drop_pending(
-    State(policies): State<Policies>,
+    State(inside): State<Arc<Inside>>,
     OnRecord { scope, .. }: OnRecord,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
 ) -> Result<Response, ApiError> {
-    Ok(answer(policies.drop_pending(&operator, account_id, &scope).await?))
+    Ok(answer(policies::drop_pending(&inside, &operator, account_id, &scope).await?))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 
@@ -6,7 +8,7 @@ use crate::web::error::ApiError;
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::AccountId;
 use purser_model::wire::PolicyVersion;
-use purser_service::Policies;
+use purser_service::{Inside, policies};
 
 list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT) {});
 
@@ -21,11 +23,11 @@ list_parameters!(PolicyVersionsParameters(LIMIT_DEFAULT) {});
     extensions(("x-scopes" = json!(["read"]))),
 )]
 pub async fn list(
-    State(policies): State<Policies>,
+    State(inside): State<Arc<Inside>>,
     OperatorOnly(operator): OperatorOnly,
     Id(account_id): Id<AccountId>,
     query: ListQuery,
 ) -> Result<Json<PageResponse<PolicyVersion>>, ApiError> {
     let request = query.page(LIMIT_DEFAULT)?;
-    Ok(Json(policies.versions(&operator, account_id, request).await?.into()))
+    Ok(Json(policies::versions(&inside, &operator, account_id, request).await?.into()))
 }
