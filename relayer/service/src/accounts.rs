@@ -79,13 +79,13 @@ pub async fn create(
         let (inside, scope) = (inside.clone(), scope.clone());
         async move {
             let mut drawn = drawn;
-            for _ in 1..IDS_MAX {
-                match provision(&inside, &operator, &asked, drawn.clone(), &scope).await {
-                    Err(NotMade::AddressTaken(_)) => drawn = drawn.map(SeededRandom::next),
-                    made => return Ok(warned(&inside, &operator, made?).await),
+            for _ in 0..IDS_MAX {
+                if let Some(made) = provision(&inside, &operator, &asked, drawn.clone(), &scope).await? {
+                    return Ok(warned(&inside, &operator, made).await);
                 }
+                drawn = drawn.map(SeededRandom::next);
             }
-            Ok(warned(&inside, &operator, provision(&inside, &operator, &asked, drawn, &scope).await?).await)
+            Err(ServiceError::Internal)
         }
     };
     finish(&inside.tasks, work).await
@@ -102,13 +102,14 @@ async fn warned(inside: &Arc<Inside>, operator: &Operator, view: AccountView) ->
     AccountView { warnings: Some(warnings), ..view }
 }
 
+/// `None`: USDC lies at the address of its id, or an account was closed there. Another id may do.
 async fn provision(
     inside: &Arc<Inside>,
     operator: &Operator,
     asked: &CreateAccount,
     drawn: Option<SeededRandom>,
     scope: &AuditScope,
-) -> Result<AccountView, NotMade> {
+) -> Result<Option<AccountView>, ServiceError> {
     let Inside { chains, clock, .. } = &**inside;
     let chain = &chains.get(operator.network)?.chain;
     let agent_id = match &drawn {
@@ -121,7 +122,7 @@ async fn provision(
     if drawn.is_some()
         && let Some(account) = inside.store.accounts.find_account(operator.id, id).await?
     {
-        return Ok(look_at(inside, operator, account).await?);
+        return look_at(inside, operator, account).await.map(Some);
     }
     // Nothing was sent to the chain yet, so the caller may simply retry when it is unavailable.
     let on_chain = read_operator(chains, operator).await?;
@@ -148,7 +149,7 @@ async fn provision(
     let is_asked_again =
         drawn.is_some() && inside.store.accounts.mark_account_asked_again(operator.id, id, now).await?;
     if is_asked_again && let Some(made) = find_made(inside, operator, &account).await? {
-        return Ok(made);
+        return Ok(Some(made));
     }
     if !is_asked_again {
         write_down(inside, &account).await?;
@@ -162,7 +163,7 @@ async fn provision(
                 inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
             }
             let error = from_chain(operator.network, &error, false);
-            return Err(if is_taken { NotMade::AddressTaken(error) } else { error.into() });
+            return if is_taken { Ok(None) } else { Err(error) };
         }
     };
     if let AgentCreation::Created(confirmed) = &created {
@@ -172,9 +173,9 @@ async fn provision(
     inside.store.accounts.mark_account_ready(operator.id, id).await?;
     let account = Account { provisioning: Provisioning::Ready, ..account };
     if matches!(created, AgentCreation::AlreadyThere) {
-        return Ok(look_at(inside, operator, account).await?);
+        return look_at(inside, operator, account).await.map(Some);
     }
-    Ok(AccountView {
+    Ok(Some(AccountView {
         account,
         balance: UsdcAmount::ZERO,
         as_of: clock.now(),
@@ -186,7 +187,7 @@ async fn provision(
         budget: None,
         seen: None,
         warnings: None,
-    })
+    }))
 }
 
 /// An account that an earlier try put on the chain; this marks it ready.
@@ -414,31 +415,4 @@ pub(super) async fn reconcile(inside: &Arc<Inside>) -> Result<(), ServiceError> 
         }
     }
     Ok(())
-}
-
-/// Why an account was not made.
-enum NotMade {
-    /// USDC lies at the address of its id, or an account was closed there: another id may do.
-    AddressTaken(ServiceError),
-    Otherwise(ServiceError),
-}
-
-impl From<ServiceError> for NotMade {
-    fn from(error: ServiceError) -> Self {
-        Self::Otherwise(error)
-    }
-}
-
-impl From<StoreError> for NotMade {
-    fn from(error: StoreError) -> Self {
-        Self::Otherwise(error.into())
-    }
-}
-
-impl From<NotMade> for ServiceError {
-    fn from(not_made: NotMade) -> Self {
-        match not_made {
-            NotMade::AddressTaken(error) | NotMade::Otherwise(error) => error,
-        }
-    }
 }
