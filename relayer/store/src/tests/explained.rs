@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use super::super::row::{Record, Row as StoreRow, row};
 use super::super::sqlite;
 use super::super::statement::{Value, Wanted};
-use super::noted::{Noted, statements_of};
+use super::noted::{Noted, statements};
 use super::*;
 
 /// Tables that grow with every payment or account. Keys have a quota, so half a table of them may be read.
@@ -72,14 +72,14 @@ impl Record for Given {
 
 #[tokio::test]
 async fn no_statement_reads_through_a_large_table_on_sqlite() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let statements = statements_of("tests::sqlite::cases", folder.path());
+    let statements = statements();
     assert!(statements.len() > 60, "{} statements", statements.len());
+    let folder = tempfile::tempdir().expect("a folder");
     let fixture = Fixture::in_place(Place::Folder(folder)).await;
     many_rows::fill(&fixture, rows()).await;
     let mut connection = fixture.place.open_sqlite();
     let mut wrong = Vec::new();
-    for statement in &statements {
+    for statement in statements {
         wrong.extend(explain_on_sqlite(&connection, statement));
         if !statement.sql.contains(WITHIN_A_QUOTA) {
             wrong.extend(count_on_sqlite(&mut connection, statement));
@@ -127,15 +127,14 @@ fn count_on_sqlite(connection: &mut rusqlite::Connection, statement: &Noted) -> 
 #[tokio::test]
 async fn no_statement_reads_through_a_large_table_on_postgres() {
     let Some(fixture) = postgres::fixture().await else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let statements = statements_of("tests::postgres::cases", folder.path());
+    let statements = statements();
     assert!(statements.len() > 60, "{} statements", statements.len());
     many_rows::fill(&fixture, rows()).await;
     let mut connection = PgConnection::connect(&fixture.place.url()).await.expect("opened");
     // At the default cost a small table is scanned; this setting makes the planner prefer indexes.
     connection.execute("SET random_page_cost = 1.1").await.expect("set");
     let mut wrong = Vec::new();
-    for statement in &statements {
+    for statement in statements {
         let Some(plan) = plan_on_postgres(&mut connection, statement).await else { continue };
         let mut found = Vec::new();
         look_into(&plan[0]["Plan"], &mut found);

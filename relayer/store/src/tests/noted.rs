@@ -4,7 +4,6 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -63,11 +62,18 @@ fn from_json(value: &serde_json::Value) -> Value {
     }
 }
 
-/// Runs the rules of one database in a separate process, and returns their statements.
-pub(super) fn statements_of(rules: &str, folder: &Path) -> Vec<Noted> {
-    let file = folder.join("statements");
+/// Every statement of the store, from the rules, which run once for all who ask, in a separate process and on SQLite. On Postgres the
+/// same statements are run; some also skip rows that are locked.
+pub(super) fn statements() -> &'static [Noted] {
+    static ALL: OnceLock<Vec<Noted>> = OnceLock::new();
+    ALL.get_or_init(run_rules)
+}
+
+fn run_rules() -> Vec<Noted> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("statements");
     let run = Command::new(std::env::current_exe().expect("a path"))
-        .args([rules, "--test-threads=2"])
+        .args(["tests::sqlite::cases", "--test-threads=2"])
         .env(FILE, &file)
         .output()
         .expect("the tests start");
