@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use purser_dev::Progress;
 use serde::Serialize;
 
@@ -25,10 +25,12 @@ use crate::postgres::{self, Found, Postgres};
 use crate::workspace::{Workspace, command};
 use groups::{GROUPS, Group};
 use load::Load;
-use output::Output;
+use output::{Outcome, Output};
 use timings::Timings;
 
 const BLACK_BOX: &str = "tests/it/main.rs";
+/// Waits more than it computes, so it runs beside the programs before the black-box tests.
+const WAITS: &str = "migrations/tests/wallet/main.rs";
 /// Three for each of two cores, as most tests wait: for slots, finality and the start of processes, or for what expires.
 const TESTS_AT_ONCE: &str = "6";
 
@@ -129,9 +131,11 @@ pub fn run(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
             eprintln!("Round {round} of {rounds}, beside {} busy cores", load::CORES);
             Load::start()
         });
-        for program in &programs {
-            for failed in room.run(program, &mut tally, &mut timings)? {
-                *failures.entry(failed).or_default() += 1;
+        for (name, ended) in room.run_all(&programs)? {
+            tally.add(&ended);
+            timings.add(ended.times.into_iter().map(|(test, took)| (format!("{name} {test}"), took)));
+            for failed in ended.names {
+                *failures.entry(format!("{name} {failed}")).or_default() += 1;
             }
         }
         drop(load);
@@ -207,9 +211,30 @@ struct TestSetup<'a> {
 }
 
 impl TestSetup<'_> {
-    /// Runs a test program, adds to the tally and returns what failed. Prints one line, and the output of failed tests.
-    fn run(&self, program: &TestProgram, tally: &mut Tally, timings: &mut Timings) -> Result<Vec<String>> {
-        let name = program.source.strip_prefix(&self.workspace.root).unwrap_or(&program.source).display();
+    /// Runs the test programs, the black-box tests when the others are done.
+    fn run_all(&self, programs: &[TestProgram]) -> Result<Vec<(String, Outcome)>> {
+        let of = |end| programs.iter().filter(move |program| program.source.ends_with(end));
+        let is_other =
+            |program: &&TestProgram| !program.source.ends_with(WAITS) && !program.source.ends_with(BLACK_BOX);
+        let run = |program| self.run(program);
+        let mut all = std::thread::scope(|scope| {
+            let waits = scope.spawn(|| of(WAITS).map(run).collect::<Result<Vec<_>>>());
+            let mut all = programs.iter().filter(is_other).map(run).collect::<Result<Vec<_>>>()?;
+            all.extend(waits.join().map_err(|_| anyhow!("a thread panicked"))??);
+            anyhow::Ok(all)
+        })?;
+        all.extend(of(BLACK_BOX).map(run).collect::<Result<Vec<_>>>()?);
+        Ok(all)
+    }
+
+    /// Runs a test program. Prints one line, and the output of failed tests. Returns its name, too.
+    fn run(&self, program: &TestProgram) -> Result<(String, Outcome)> {
+        let name = program
+            .source
+            .strip_prefix(&self.workspace.root)
+            .unwrap_or(&program.source)
+            .display()
+            .to_string();
         let progress = Progress::begin_quietly(format!("Running {name}"));
         let begun = Instant::now();
         let mut child = self.command(program).spawn().with_context(|| format!("cannot start {name}"))?;
@@ -225,14 +250,10 @@ impl TestSetup<'_> {
         let status = child.wait()?;
         progress.end();
         let ended = output.ended(status.success());
-        tally.passed += ended.passed;
-        tally.failed += ended.failed;
-        tally.ignored += ended.ignored;
         if ended.passed + ended.failed + ended.ignored > 0 {
             self.say(&format!("{name}: {ended} in {:.1} s", begun.elapsed().as_secs_f32()))?;
         }
-        timings.add(ended.times.iter().map(|(test, took)| (format!("{name} {test}"), *took)));
-        Ok(ended.names.iter().map(|test| format!("{name} {test}")).collect())
+        Ok((name, ended))
     }
 
     fn command(&self, program: &TestProgram) -> Command {
@@ -274,6 +295,12 @@ struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, ended: &Outcome) {
+        self.passed += ended.passed;
+        self.failed += ended.failed;
+        self.ignored += ended.ignored;
+    }
+
     /// Counts an error outside the tests that keeps them from running.
     fn fail(&mut self, error: &anyhow::Error) {
         eprintln!("error: {error:#}");
