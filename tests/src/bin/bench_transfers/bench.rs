@@ -28,6 +28,9 @@ const INDEXER_INTERVAL: Duration = Duration::from_secs(10);
 /// The agents' initial money comes from no transaction. The relayer looks for one in three sweeps before it gives up.
 const THREE_SWEEPS: Duration = Duration::from_secs(35);
 
+/// With the script no account shows a payment, and it would be given room all the time.
+const NO_MORE_ROOM: &str = "[quotas]\ntag_buckets_per_account = 1\n";
+
 /// What to measure.
 pub struct Options {
     pub transfers: usize,
@@ -119,6 +122,7 @@ impl Bench {
             requests_per_second: 1_000_000,
             burst: 1_000_000,
             indexer_interval_ms: indexer_interval.as_millis().try_into().expect("short"),
+            sections: if indexer_interval > INDEXER_INTERVAL { NO_MORE_ROOM } else { "" },
             ..AppSettings::default()
         };
         let settings = if is_full {
