@@ -20,41 +20,13 @@ pub struct Args {
     check: bool,
 }
 
-/// The lines without tests that each crate may have. What is over its goal has today's figure, and the goal behind it: it must not
-/// grow. A feature raises its budget in its own commit, with the reason.
-const BUDGETS: &[(&str, usize)] = &[
-    ("audit", 1_125), // the audit alone, for its benchmark; a ledger as CSV and as a workbook, and a relayer that is waited for; what a saved directory must hold; a machine's part: HTTP, files, signed verdicts, --follow; the page is its latest raise
-    ("audit/page", 400), // in turns, for WebAssembly; its build is its latest raise
-    ("audit/replay", 10_380), // changes that name what they replace; balance and approver in the ledger; what decides; one life held against the one before, caps and budgets over time, refusals decided by them, a page to sign and a ledger; one list of everything that a saved directory must hold, buckets of tags, accounts that are read again and held against every moment of a slot, and refusals by caps or for want of a grant, are its latest raise
-    ("cli", 3_465), // unfinished payments, counted by doctor; builds that sign no refusals; a guardian that cannot pay; the transaction of a halt, on record; `operator set`; a disk of Postgres that is full; what doctor knows of certificates, disks and accounts without a limit; variables for a shell, what doctor knows of poolers and nodes; the audit's options in groups, with examples; streams of events, whoever sends them; keys that it makes and revokes are on record
-    ("client", 1_500), // the most buckets that services read; changes of bounds and caps that name what they replace; creating over a mark; goal 1,100; what a large table of tags loads is its latest raise
-    ("csv", 60),       // what the audit's ledger and the relayer's lists share
-    ("core", 4_987), // clocks that were wrong at the claim of an approval; wallets as payees; a question that whoever asked takes back; its values as JSON and OpenAPI, behind `schema`; approvals that wait are read for together; goal 3,300; one path: decided and signed before the claim
-    ("dev", 1_525), // an approval that was not paid fails; the approver and its phone, beside the signature of who pays; `purser trigger`
-    ("extensions/approvals", 740), // what of the API and the service was about approvals
-    ("extensions/bulk", 630), // what of the API and the service was about many accounts
-    ("extensions/dashboard", 7_075), // functions that name the context; sums, which were the services'; approvals by their extension; sessions and passkeys, which were the services'; tabs, days, changes in words; warnings, reasons that are required; one account and one budget as last seen, Change many filled in again; what was last seen, with its time; stops of many by their form, accounts without a limit; budgets, webhooks and approvals that need attention; what is not known, what waits at a button, grants beside checks; wallets in a browser; what no approver passes; actions, sessions, tags, changes of many accounts, passkeys; budgets and caps for 30 days, seen, compared and changed; 500 accounts: who pays how much, what is refused and why, names, also in filters, what waits, the system
-    ("extensions/denials", 410), // what of the API, the service and the configuration was about signed refusals
-    ("extensions/mcp", 1_800), // what may be removed, by the document; wallets as payees; what a host that expects OAuth is told; strangers' memos; goal 500; a client that shows pages is led to an approval
-    ("extensions/x402", 1_255), // offers in every form that sellers write
-    ("localnet", 1_630),       // a gate: pages of other sites only read
-    ("main", 375),             // the same program without extensions, which the tests turn off and on
-    ("migrations", 6_090), // the names of rules, once; warnings; approvers that were removed; `tag-buckets`, and a wait after revocations; the commands of grants, approvers and budgets, and `approve`
-    ("policy", 1_823), // one list of fields for every struct of rules, and one of bounds; the table of rules with their waivers; when waiting helps; a limit from and to its number, for all crates; warnings of rules that never apply; goal 900; buckets that grow are its latest raise
-    ("programs/purser", 4_565), // changes of bounds and caps that name what they replace; removed approvers that are remembered, and whose rent a mark holds; buckets of tags; approvers, grants that wait, bounds and budgets
-    ("relayer/api", 7_025),     // grants by the table of rules; wallets as payees; goal 7,000
-    ("relayer/app", 1_530),     // extensions are made over the services
-    ("relayer/base", 920),      // turns, which were the services'
-    ("relayer/chain", 7_465), // a change hands on its record; a network that stood still; whether a wallet can pay a fee; token accounts of payees; transactions of changes, recorded before they are sent, and how they ended; the owner of a wallet's token account; the second that a payment names, beside its log; goal 7,000; operators that are halted, and named budgets in one call
-    ("relayer/indexer", 1_830),
-    ("relayer/model", 6_410), // lists and their cursors; token accounts of payees; transactions of actions; wallets as payees; warnings; halts that were announced, as read back; the bodies and answers that came from the API; goal 6,000
-    ("relayer/service", 8_140), // answers and sentences that came from the API; token accounts of payees; what warnings need, reasons that are required; goal 7,000; what became of interrupted actions; one table of conditions, what counts them for alerts, and what was last seen
-    ("relayer/store", 10_625), // ages of what a wrong clock wrote; token accounts of payees; open actions and their transactions; a setting of an operator; tables that moved into `operators` and `marks`; room on a disk; goal 7,000; the SQL of its migrations counts
-    ("relayer/webhooks", 965),
-    ("rpc", 2_005), // nodes that let nobody in; topics that are refused or left unanswered take turns; answers that say nothing; goal 1,800; subscriptions that are refused are requested again; a blockhash since a slot
-    ("simulate", 2_370), // nodes that are away for 70 minutes, and copies put back after 30; a day in which every node hides a payment, and claims by a clock that is ahead; blocks that are dated wrong; approvals that wait are read for together; copies of approvals that are put back, nodes that swallow and hide; tables that grow; people who approve; forks amid payments, and as one is signed
-    ("xtask", 4_485), // programs beside others; crates and folders that must stay; tiers, groups and their inputs, times of tests; extensions known by their folders; pages of docs in the archive; the same draws in every build of it
-];
+/// The lines without tests that a crate may have stand in its manifest. A feature raises them in its own commit, which says why.
+const BUDGET: &str = "\n[package.metadata.purser]\nlines = ";
+
+fn budget(manifest: &str) -> Option<usize> {
+    let (_, rest) = manifest.split_once(BUDGET)?;
+    rest.lines().next()?.replace('_', "").parse().ok()
+}
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Row {
@@ -91,7 +63,9 @@ fn built_for_tests(texts: &BTreeMap<String, String>) -> BTreeSet<String> {
 /// Fails if a crate has more lines than its budget.
 pub fn check_budgets(workspace: &Workspace) -> Result<()> {
     let (files, texts) = read(workspace)?;
-    check(lines_of_crates(&files, &texts, &built_for_tests(&texts)))
+    let crates = lines_of_crates(&files, &texts, &built_for_tests(&texts));
+    let budget = |name: &str| budget(&fs::read_to_string(workspace.root.join(name).join("Cargo.toml")).ok()?);
+    check(crates.into_iter().map(|(name, lines)| (budget(&name), name, lines)))
 }
 
 pub fn run(workspace: &Workspace, args: &Args) -> Result<()> {
@@ -142,19 +116,14 @@ fn lines_of_crates(
 }
 
 /// Fails on crates above their budgets, and on those that have none.
-fn check(crates: BTreeMap<String, usize>) -> Result<()> {
-    let budget = |name: &str| BUDGETS.iter().find(|(known, _)| *known == name).map(|(_, lines)| *lines);
-    let over: Vec<String> = crates
-        .into_iter()
-        .filter_map(|(name, lines)| match budget(&name) {
-            Some(budget) if lines <= budget => None,
-            Some(budget) => Some(format!("{name} has {lines} lines without tests; its budget is {budget}")),
-            None if lines == 0 => None,
-            None => {
-                Some(format!("{name} has {lines} lines without tests and no budget (xtask/src/lines.rs)"))
-            }
-        })
-        .collect();
+fn check(crates: impl Iterator<Item = (Option<usize>, String, usize)>) -> Result<()> {
+    let over = crates.filter_map(|(budget, name, lines)| match budget {
+        Some(budget) if lines <= budget => None,
+        Some(budget) => Some(format!("{name} has {lines} lines without tests; its budget is {budget}")),
+        None if lines == 0 => None,
+        None => Some(format!("{name} has {lines} lines without tests, and its Cargo.toml says not how many it may have:{BUDGET}{lines}")),
+    });
+    let over: Vec<String> = over.collect();
     if !over.is_empty() {
         bail!("{}", over.join("\n"));
     }
@@ -244,9 +213,11 @@ mod tests {
             .map(|file| (file.to_owned(), "a\nb\n".to_owned()));
         let crates = lines_of_crates(files, &BTreeMap::from(texts), &BTreeSet::new());
         assert_eq!(crates, BTreeMap::from([("core".to_owned(), 2), ("core/inner".to_owned(), 2)]));
-        let error = check(crates).expect_err("an unknown crate").to_string();
-        assert!(error.starts_with("core/inner has 2 lines without tests and no budget"), "{error}");
-        let core = BTreeMap::from([("core".to_owned(), 1_000_000)]);
-        assert!(check(core).expect_err("too many").to_string().contains("its budget is"));
+        let checked = |manifest| check([(budget(manifest), "core".to_owned(), 20)].into_iter());
+        let error = checked("[package]\n").expect_err("no budget").to_string();
+        assert!(error.contains("its Cargo.toml says not how many"), "{error}");
+        let error = checked("a\n[package.metadata.purser]\nlines = 1_9\n").expect_err("too many").to_string();
+        assert_eq!(error, "core has 20 lines without tests; its budget is 19");
+        assert!(checked("a\n[package.metadata.purser]\nlines = 20\n[lints]\n").is_ok());
     }
 }
