@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -20,16 +21,13 @@ PYTHON = FOLDER / "python/purser_pay/types.py"
 TYPESCRIPT = FOLDER / "typescript/src/types.ts"
 SHAPES = FOLDER / "typescript/src/shapes.ts"
 
-# What the SDKs answer. What these refer to comes along.
-ANSWERED = [
-    "Account", "Balance", "Limits", "Entry", "AccountPolicy", "PolicySet", "Key", "NewKey", "Halted", "Transfer", "Preview",
-    "X402Payment", "Webhook", "WebhookWithSecret", "Delivery", "Replayed", "ManyChanged",
-]
 # What TypeScript's callers name in requests.
 ASKED = ["ApprovalRequest", "EventType", "Method", "ReplayScope"]
 # The fields of a policy that callers give, by the schema that has them. A change's reason is an argument of its own.
 GIVEN = {"PolicyFields": "FirstPolicy", "PolicyChange": "PolicyOfMany"}
 NOT_GIVEN = "reason"
+# What the SDKs answer, as the client names it. What these refer to comes along.
+ANSWERED = sorted(set(re.findall(r"\btypes\.([A-Z]\w+)", ASYNC_CLIENT.read_text())) - set(GIVEN))
 # Money is never a float: both SDKs read JSON numbers of USDC exactly, and send text.
 MONEY = ("Usdc", "UsdcLimit")
 SENT_MONEY = "UsdcNumber"

@@ -161,7 +161,7 @@ fn is_unauthorized(answer: Answer, route: &Route, key: &str) {
 #[tokio::test]
 async fn route_without_a_key_is_closed() {
     let scene = Scene::set().await;
-    for route in &ROUTES {
+    for route in ROUTES {
         is_unauthorized(scene.asks(route, &scene.operator.client.without_key()).await, route, "no key");
     }
 }
@@ -184,7 +184,7 @@ async fn route_with_a_bad_key_is_closed() {
         "'; DROP TABLE keys; --".to_owned(),
         "9".repeat(8_000),
     ];
-    for route in &ROUTES {
+    for route in ROUTES {
         for key in &bad {
             is_unauthorized(scene.asks(route, &scene.operator.client.with_key(key)).await, route, key);
         }
@@ -196,7 +196,7 @@ async fn route_with_a_malformed_authorization_header_is_closed() {
     let scene = Scene::set().await;
     let key = scene.operator.client.key();
     let anonymous = scene.operator.client.without_key();
-    for route in &ROUTES {
+    for route in ROUTES {
         for header in [
             key.to_owned(),
             format!("Basic {key}"),
@@ -227,7 +227,7 @@ async fn route_with_a_revoked_key_is_closed() {
         scene.operator.client.with_key(second["key"].as_str().expect("key create prints the key"));
     operator_key.get("/v1/accounts").await.has_status(200);
     app.runs(&["key", "revoke", second["id"].as_str().expect("key create prints its id")]);
-    for route in &ROUTES {
+    for route in ROUTES {
         is_unauthorized(scene.asks(route, &agent_key).await, route, "a revoked agent key");
         is_unauthorized(scene.asks(route, &operator_key).await, route, "a revoked operator key");
     }
@@ -244,7 +244,7 @@ async fn route_with_an_expired_key_is_closed() {
     let expiring = scene.operator.client.with_key(created.text_of("key"));
     expiring.get(&scene.ada.path("")).await.has_status(200);
     app.host_stands_at(now + 3_601);
-    for route in &ROUTES {
+    for route in ROUTES {
         is_unauthorized(scene.asks(route, &expiring).await, route, "an expired key");
     }
 }

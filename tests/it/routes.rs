@@ -67,7 +67,7 @@ const CHANGES: &[&str] = &["pay", "policy", "halt", "reject-approvals"];
 const ANY: &[&str] = &["read", "pay", "policy", "halt", "reject-approvals"];
 
 /// All routes that need a key.
-pub const ROUTES: [Route; 50] = [
+pub const ROUTES: &[Route] = &[
     route("POST", "/v1/accounts", Opens::Operator, ADMIN),
     route("GET", "/v1/accounts", Opens::Operator, READ),
     route("GET", "/v1/accounts/{id}", Opens::OperatorAndAgent, READ),
