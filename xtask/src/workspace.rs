@@ -1,6 +1,7 @@
 //! Paths on this machine, and how commands run there.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -44,6 +45,7 @@ impl Workspace {
     /// `cargo` in the workspace of the program's tests, whose lock excludes the root's. It has its own target directory: it
     /// builds the program with other versions of the same crates, and one directory would mix them up.
     pub fn program_tests_cargo(&self, subcommand: &str) -> Command {
+        self.forget_other_checkout();
         let mut cargo = command("cargo");
         cargo
             .arg(subcommand)
@@ -53,6 +55,21 @@ impl Workspace {
             cargo.arg("--locked");
         }
         cargo
+    }
+
+    /// Cargo names the program's library without a hash, so that of another checkout in the same directory would be taken for this one's.
+    fn forget_other_checkout(&self) {
+        let target = self.program_tests_target();
+        let (note, root) = (target.join("checkout"), self.root.to_string_lossy());
+        if fs::read_to_string(&note).is_ok_and(|noted| noted == root) {
+            return;
+        }
+        for library in ["libpurser.rlib", "libpurser.so"] {
+            // Before the first build there is none.
+            let _ = fs::remove_file(target.join("debug/deps").join(library));
+        }
+        // Without the note, the next build removes them again.
+        let _ = fs::create_dir_all(&target).and_then(|()| fs::write(note, &*root));
     }
 
     pub fn program_tests_target(&self) -> PathBuf {
