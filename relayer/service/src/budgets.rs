@@ -177,7 +177,7 @@ pub async fn get(
     Ok(view)
 }
 
-/// What [`update`] would do now; changes nothing. Errors as there.
+/// Previews [`update`] and changes nothing. Errors as there.
 pub async fn compare(
     inside: &Arc<Inside>,
     operator: &Operator,
@@ -252,7 +252,7 @@ async fn set(
     set.map_err(|error| from_chain(operator.network, &error, false))
 }
 
-/// Warnings about these caps. A change is not refused for want of what they need.
+/// Warnings about these caps. Those that need the accounts' limits are left out while these cannot be read.
 async fn warnings(inside: &Arc<Inside>, operator: &Operator, id: BudgetId, caps: &Caps) -> Vec<Warning> {
     let limits = single_limits(inside, operator, id).await.unwrap_or_default();
     budget_warnings(caps.limits(), &limits).collect()

@@ -29,8 +29,8 @@ pub async fn halt_account(
     halt(inside, operator.clone(), Some(account), scope.clone()).await
 }
 
-/// What a halt would do now to each of these accounts. Changes nothing. Invalid: too many accounts. With `in_turn`, TooManyReads:
-/// the operator's turn does not come soon.
+/// Previews a halt of each of these accounts and changes nothing. Invalid: too many accounts. With `in_turn`, TooManyReads: the
+/// operator's turn does not come soon.
 pub async fn plan(
     inside: &Arc<Inside>,
     operator: &Operator,

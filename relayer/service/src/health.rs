@@ -51,7 +51,7 @@ pub(crate) type CachedReport = (Instant, Report);
 
 const NODES: &str = "nodes";
 
-/// What is wrong now, at most one second old. Takes 2 s at most.
+/// Reports problems; the report is at most one second old. Takes 2 s at most.
 pub async fn report(inside: &Arc<Inside>) -> Report {
     let mut found = inside.health.lock().await;
     if let Some((at, report)) = &*found

@@ -139,7 +139,7 @@ pub fn admit(
     })
 }
 
-/// Whether an accepted key is still valid: neither revoked nor expired.
+/// Tells if an accepted key is still valid: neither revoked nor expired.
 pub async fn is_good(inside: &Arc<Inside>, key_id: KeyId) -> Result<bool, ServiceError> {
     let now = inside.clock.now();
     let key = inside.store.keys.find_key(key_id).await?;
@@ -221,9 +221,9 @@ pub async fn named(
     Ok(inside.store.keys.find_keys_of(operator.id, ids).await?)
 }
 
-/// Revokes the caller's own key, one that it made, directly or through others, or with `admin` an agent's key, at once; revoking
-/// it again changes nothing. What the key made lives on. NotFound: no key of the operator. Forbidden: another key, because
-/// whoever steals one key could lock the others out of the halt.
+/// Revokes a key at once: the caller's own, one that it made, directly or through others, or with `admin` an agent's. Revoking it
+/// again changes nothing. All that it made stays. NotFound: no key of the operator. Forbidden: another key, because the thief
+/// of one key could lock the others out of the halt.
 pub async fn revoke(
     inside: &Arc<Inside>,
     caller: &Principal,
@@ -244,7 +244,7 @@ pub async fn revoke(
     revoked.map(|_| ()).ok_or_else(missing)
 }
 
-/// Whether the caller's key made this key, directly or through others.
+/// Tells if the caller's key made this key, directly or through others.
 async fn is_made_by(inside: &Arc<Inside>, caller: &Principal, key_id: KeyId) -> Result<bool, ServiceError> {
     Ok(inside.store.keys.is_made_by(caller.operator_id(), key_id, caller.key_id()).await?)
 }
@@ -255,7 +255,7 @@ pub async fn own(inside: &Arc<Inside>, caller: &Principal) -> Result<ApiKey, Ser
     found.ok_or(ServiceError::Unauthorized(Unauthorized::RevokedKey))
 }
 
-/// Whether it is the caller's own key or one that it made: what it may end.
+/// Tells if the caller may end the key: its own, or one that it made.
 pub async fn is_own_or_made(
     inside: &Arc<Inside>,
     caller: &Principal,

@@ -94,8 +94,8 @@ use purser_store::Store;
 /// How often to look for unfinished work.
 const RECONCILE_EVERY: Duration = Duration::from_secs(5);
 
-/// What everything here works with, and an extension with tables of its own. Keys that seal or sign are not in it: who uses one has
-/// it.
+/// The context of every function here, and of extensions with tables of their own. Keys that seal or sign stay with the code that
+/// uses them.
 pub struct Inside {
     pub store: Store,
     pub chains: Chains,
@@ -110,7 +110,7 @@ pub struct Inside {
     pub(crate) keys_max: u32,
     /// The cell named in new keys. `None`: keys name no cell.
     pub(crate) cell: Option<CellName>,
-    /// What reads of the chain last showed.
+    /// Accounts and budgets as reads of the chain last showed them.
     pub(crate) last_seen: LastSeen,
     pub(crate) signers: Mutex<KnownSigners>,
     pub(crate) health: tokio::sync::Mutex<Option<CachedReport>>,
@@ -162,7 +162,7 @@ pub struct Setup {
     pub metrics: Metrics,
 }
 
-/// What requests are answered with: [`Inside`], and what has more of its own than that.
+/// The context, and the services that hold more than it: an engine, keys, connections.
 #[derive(Clone)]
 pub struct Services {
     pub inside: Arc<Inside>,

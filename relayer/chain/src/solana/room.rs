@@ -85,7 +85,7 @@ impl SolanaChain {
     }
 }
 
-/// Whether the account will soon be full, with so many transfers in flight that it does not show.
+/// Tells if the account will soon be full. `in_flight`: transfers that it does not show yet.
 fn is_filling(agent: &AgentOnChain, in_flight: usize, now: i64) -> bool {
     let taken = PaidTags(&agent.tags).len(agent.window.effective(now)) + in_flight;
     taken * 100 >= agent.tags.len() * BUCKET_SLOTS * FULL_PERCENT
