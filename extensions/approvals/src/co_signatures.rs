@@ -12,7 +12,7 @@ use purser_base::turns::OneAtATime;
 use purser_chain::{ApprovalOrder, ForApprover, GrantPayer, PaidGrant, SignatureStanding};
 use purser_core::Chain as _;
 use purser_model::{CO_SIGNATURES_MAX, CoSignature, CoSigned, Network, OperatorId, Transfer, TransferId};
-use purser_service::{Inside, ServiceError, from_chain, from_fault};
+use purser_service::{Inside, ServiceError};
 use purser_store::{Due, StoreError};
 
 /// How long one counts against its operator's number.
@@ -126,7 +126,7 @@ impl CoSignatures {
         order: &ApprovalOrder,
         made: &CoSignature,
     ) -> Result<Option<ForApprover>, ServiceError> {
-        let chain = &self.inside.chains.get(network)?.chain;
+        let chain = self.inside.chain(network)?;
         let is_same = made.approver == order.approver && chain.has_co_signed(order, &made.co_signed);
         Ok(is_same.then(|| ForApprover::CoSigned(made.co_signed.clone())))
     }
@@ -137,8 +137,8 @@ impl CoSignatures {
         order: &ApprovalOrder,
         payer: GrantPayer,
     ) -> Result<ForApprover, ServiceError> {
-        let chain = &self.inside.chains.get(network)?.chain;
-        chain.approval(order, payer).await.map_err(|error| from_chain(network, &error, true))
+        let chain = self.inside.chain(network)?;
+        Ok(chain.approval(order, payer).await?)
     }
 
     async fn has_room(&self, operator: OperatorId) -> Result<bool, ServiceError> {
@@ -149,27 +149,19 @@ impl CoSignatures {
 
     /// Whether it cannot land any more. Reads after that show whether it did.
     async fn has_passed(&self, network: Network, row: &CoSignature) -> Result<bool, ServiceError> {
-        let chain = &self.inside.chains.get(network)?.chain;
+        let chain = self.inside.chain(network)?;
         let age = Due::since(self.inside.clock.now()).age(row.created_at, OLD);
         let signed_before = Instant::now().checked_sub(age).unwrap_or_else(Instant::now);
-        let passed = chain.has_passed(row.co_signed.signed.last_valid_block_height, signed_before).await;
-        passed.map_err(|fault| from_fault(&fault))
+        Ok(chain.has_passed(row.co_signed.signed.last_valid_block_height, signed_before).await?)
     }
 
     /// Looks at what became of those that are due, of every process, until the stop. Closing a grant takes as long as the network
     /// does.
     pub fn look_until_stopped(&self) {
-        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
-        self.inside.tasks.keep("co-signatures", async move {
-            while let Some(looked) = stop.run_until_cancelled(this.look()).await {
-                if let Err(error) = looked {
-                    tracing::warn!(%error, "cannot look at grants that the service paid for; retrying later");
-                }
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(LOOK_EVERY) => {}
-                }
-            }
+        let this = self.clone();
+        self.inside.tasks.every("co-signatures", LOOK_EVERY, move || {
+            let co_signatures = this.clone();
+            async move { co_signatures.look().await }
         });
     }
 
@@ -186,8 +178,7 @@ impl CoSignatures {
             return Ok(self.inside.store.co_signatures.mark_co_signature_ended(row, false).await?);
         };
         let network = operator.network;
-        let chain = &self.inside.chains.get(network)?.chain;
-        let failed = |error| from_chain(network, &error, true);
+        let chain = self.inside.chain(network)?;
         // In this order: see `prepare`.
         let has_passed = self.has_passed(network, row).await?;
         let given =
@@ -195,12 +186,12 @@ impl CoSignatures {
         // The grant of one approval is looked at for the last of them.
         let is_last = given.last().is_none_or(|last| last.number == row.number);
         let grant = if is_last {
-            chain.reclaim_grant(&operator.address, &row.co_signed.grant).await.map_err(failed)?
+            chain.reclaim_grant(&operator.address, &row.co_signed.grant).await?
         } else {
             PaidGrant::Absent
         };
         if has_passed && grant == PaidGrant::Absent {
-            let standing = chain.standing(&row.co_signed.signed.signature).await.map_err(failed)?;
+            let standing = chain.standing(&row.co_signed.signed.signature).await?;
             let is_unspent = standing == SignatureStanding::Unknown;
             return Ok(self.inside.store.co_signatures.mark_co_signature_ended(row, is_unspent).await?);
         }

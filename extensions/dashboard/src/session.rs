@@ -8,14 +8,12 @@ use axum::http::{
 };
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use purser_api::web::{ApiError, ClientAddress, receive, request_name};
+use purser_api::web::{ApiError, ClientAddress, log_caller, receive, request_name};
 use purser_model::{
     CEREMONY_MAX, Operator, PasskeyUse, PlainKey, PolicyUpdate, Principal, Scope, Scopes, SessionId,
     SessionToken,
 };
 use purser_service::{Forbidden, ServiceError, Unauthorized};
-use tracing::Span;
-use tracing::field::display;
 
 use super::Desk;
 use super::form::Form;
@@ -172,8 +170,7 @@ pub async fn guard(State(desk): State<Desk>, mut request: Request, next: Next) -
         }
         Err(error) => return PageError::from(error).into_response(),
     };
-    let key_id = signed.principal.key_id();
-    Span::current().record("key_id", display(key_id));
+    log_caller(&signed.principal);
     let is_stop;
     (request, is_stop) = match read_stop(request).await {
         Ok(read) => read,

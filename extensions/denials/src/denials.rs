@@ -16,7 +16,7 @@ use purser_model::{
     Address, Denial, Network, Operator, OperatorId, Page, PageRequest, Refused, UnsignedDenial,
     denials_filter,
 };
-use purser_service::{Inside, ServiceError, Services, from_chain, read_operator};
+use purser_service::{Inside, ServiceError, Services, read_operator};
 use purser_store::{Due, StoreError};
 
 /// How often to look for unsigned refusals.
@@ -100,30 +100,16 @@ impl Denials {
     pub fn sign_until_stopped(&self) {
         let Ok(parts) = self.parts() else { return };
         let head_interval = parts.head_interval;
-        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
-        self.inside.tasks.keep("denials", async move {
-            loop {
-                if let Err(error) = this.sign().await {
-                    tracing::warn!(%error, "cannot sign refusals; retrying later");
-                }
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(SIGN_EVERY) => {}
-                }
-            }
+        let this = self.clone();
+        self.inside.tasks.every("denials", SIGN_EVERY, move || {
+            let denials = this.clone();
+            async move { denials.sign().await }
         });
         let Some(interval) = head_interval else { return };
-        let (this, stop) = (self.clone(), self.inside.tasks.stop.clone());
-        self.inside.tasks.keep("denial heads", async move {
-            loop {
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(interval.min(LOOK_FOR_HEADS_EVERY)) => {}
-                }
-                if let Err(error) = this.write_heads().await {
-                    tracing::warn!(%error, "cannot look for due heads of denials; retrying later");
-                }
-            }
+        let this = self.clone();
+        self.inside.tasks.every("denial heads", interval.min(LOOK_FOR_HEADS_EVERY), move || {
+            let denials = this.clone();
+            async move { denials.write_heads().await }
         });
     }
 
@@ -160,8 +146,7 @@ impl Denials {
         for one in refused {
             let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
             head = unsigned.head();
-            let signature = parts.key.sign(unsigned.document.as_bytes()).await;
-            let signature = signature.map_err(|error| from_chain(one.transfer.network, &error, true))?;
+            let signature = parts.key.sign(unsigned.document.as_bytes()).await?;
             denials.push(unsigned.signed(signature));
         }
         crash_point!("denials.before");
@@ -204,10 +189,9 @@ impl Denials {
             return Ok(());
         }
         let head = self.inside.store.denials.find_denial_head(operator.id).await?;
-        let chain = &self.inside.chains.get(network)?.chain;
+        let chain = self.inside.chain(network)?;
         let on_chain = read_operator(&self.inside.chains, operator).await?;
-        let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await;
-        let written = written.map_err(|error| from_chain(network, &error, true))?;
+        let written = chain.write_memo(&on_chain, &head.memo(&operator.address)).await?;
         crash_point!("denial_head.after");
         let next_at = self.inside.clock.now().after(interval);
         self.inside.store.denials.mark_head(operator.id, head.number, &written.signature, next_at).await?;

@@ -3,9 +3,11 @@
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -69,6 +71,32 @@ impl Tasks {
         });
     }
 
+    /// Starts work that is repeated: at once, and then `pause` after each time, until the stop, which may interrupt it anywhere. What
+    /// fails is tried again; of failures in a row, the first is logged.
+    pub fn every<E, W>(
+        &self,
+        name: &'static str,
+        pause: Duration,
+        mut work: impl FnMut() -> W + Send + 'static,
+    ) where
+        E: Display + Send,
+        W: Future<Output = Result<(), E>> + Send,
+    {
+        let stop = self.stop.clone();
+        self.keep(name, async move {
+            let mut has_failed = false;
+            while let Some(done) = stop.run_until_cancelled(work()).await {
+                if let (Err(error), false) = (&done, has_failed) {
+                    tracing::warn!(task = name, %error, "a task failed; retrying");
+                }
+                has_failed = done.is_err();
+                if stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                    return;
+                }
+            }
+        });
+    }
+
     /// The tasks that the process cannot do without, by name.
     pub fn kept(&self) -> BTreeMap<&'static str, Kept> {
         self.lock_kept().clone()
@@ -113,6 +141,25 @@ fn breakable(name: &'static str, work: impl Future<Output = ()>) -> impl Future<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn repeated_work_goes_on_after_a_failure_and_ends_at_the_stop() {
+        let (tasks, times) = (Tasks::default(), Arc::new(Mutex::new(0)));
+        let counted = times.clone();
+        tasks.every("flaky", Duration::from_secs(10), move || {
+            let mut times = counted.lock();
+            *times += 1;
+            let done = if *times == 2 { Err("no answer") } else { Ok(()) };
+            let hangs = *times == 4;
+            async move { if hangs { std::future::pending().await } else { done } }
+        });
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(*times.lock(), 4, "at 0, 10, 20 and 30 s");
+        tasks.stop.cancel();
+        tasks.tracker.close();
+        tasks.tracker.wait().await;
+        assert_eq!(tasks.kept()["flaky"], Kept::default());
+    }
 
     #[tokio::test]
     async fn panic_of_kept_work_is_reported_and_of_other_work_is_not() {

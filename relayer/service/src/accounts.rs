@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use self::halt_actions::name_halt_actions;
 use super::allowlist::resolve;
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError, after_sending};
 use super::last_seen::SeenAccount;
 use super::reads::{CREATED_SECONDS_MIN, addresses, find_account, read_operator, window_now};
 use crate::audit_scope::AuditScope;
@@ -117,7 +117,7 @@ async fn provision(
         None => new_agent_id(clock.now(), clock.id_bits()),
     };
     let AgentAddresses { agent, token_account } = chain.addresses_of(&operator.address, agent_id);
-    let id = chain.account_id_of(&agent).map_err(|error| from_chain(operator.network, &error, true))?;
+    let id = chain.account_id_of(&agent)?;
     scope.makes(id);
     if drawn.is_some()
         && let Some(account) = inside.store.accounts.find_account(operator.id, id).await?
@@ -162,8 +162,7 @@ async fn provision(
             if (is_taken || error.is_before_anything()) && !is_asked_again {
                 inside.store.accounts.delete_requested_account(operator.id, id, now).await?;
             }
-            let error = from_chain(operator.network, &error, false);
-            return if is_taken { Ok(None) } else { Err(error) };
+            return if is_taken { Ok(None) } else { Err(after_sending(error)) };
         }
     };
     if let AgentCreation::Created(confirmed) = &created {
@@ -367,7 +366,7 @@ async fn read_many(
     }
     let addresses: Vec<_> = accounts.iter().map(addresses).collect();
     let chain = inside.chain(operator.network)?;
-    chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
+    Ok(chain.read_agents(&addresses).await?)
 }
 
 /// Accounts that the operator's admin has closed on the chain stop counting towards its quota.
@@ -400,8 +399,7 @@ pub(super) async fn reconcile(inside: &Arc<Inside>) -> Result<(), ServiceError> 
         let operator =
             inside.store.operators.find_operator(account.operator_id).await?.ok_or(ServiceError::Internal)?;
         let Ok(network) = inside.chains.get(operator.network) else { continue };
-        let read = network.chain.read_agents(&[addresses(&account)]).await;
-        let on_chain = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let on_chain = network.chain.read_agents(&[addresses(&account)]).await?;
         if on_chain.iter().any(Option::is_some) {
             inside.store.accounts.mark_account_ready(operator.id, account.id).await?;
             tracing::info!(account_id = %account.id, "finished creating an account that was interrupted");

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use purser_policy::ALLOWLIST_ENTRIES_MAX;
 
 use super::Inside;
-use super::error::{ServiceError, from_chain};
+use super::error::ServiceError;
 use super::reads::{CREATED_SECONDS_MIN, addresses};
 use purser_chain::AddressKind;
 use purser_model::{
@@ -92,8 +92,7 @@ async fn find_closed(
     }
     let chain = inside.chain(operator.network)?;
     let places: Vec<_> = asked.iter().map(|account| addresses(account)).collect();
-    let read = chain.read_agents(&places).await;
-    let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let read = chain.read_agents(&places).await?;
     // A node may not show a new account yet.
     let shown_from = Timestamp::from_unix_seconds(inside.clock.now().unix_seconds() - CREATED_SECONDS_MIN);
     let is_closed = asked
@@ -176,8 +175,7 @@ async fn find_kinds(
         return Ok((kinds, Vec::new()));
     }
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_kinds(&unlisted).await;
-    let read = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let read = chain.read_kinds(&unlisted).await?;
     // Lists are answered by address, and an account of one's own is no key.
     let unclear = unlisted.iter().zip(&read).filter(|(_, kind)| **kind == AddressKind::Unclear);
     let ids: Vec<AccountId> = unclear.filter_map(|(address, _)| chain.account_id_of(address).ok()).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::error::{Forbidden, Resource, ServiceError, after_writing, from_chain};
+use super::error::{Forbidden, Resource, ServiceError, after_sending, after_writing};
 use super::limits::{DailyLimit, MonthLimit};
 use super::reads::{addresses, read_operator, window_now};
 use crate::Inside;
@@ -147,8 +147,7 @@ pub async fn list(
     inside.read_limiter.take(operator.id).await?;
     let at = inside.clock.now();
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_budgets(&operator.address).await;
-    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let found = chain.read_budgets(&operator.address).await?;
     let now = window_now(&inside.chains, &inside.clock, operator).await?;
     let views: Vec<_> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
     let before = last_seen(inside, operator).iter().map(|seen| seen.view.budget_id).collect();
@@ -249,7 +248,7 @@ async fn set(
     delay(&on_chain, &current, &caps)?;
     let chain = inside.chain(operator.network)?;
     let set = chain.recorded(scope).set_budget(&on_chain, &before, &caps).await;
-    set.map_err(|error| from_chain(operator.network, &error, false))
+    set.map_err(after_sending)
 }
 
 /// Warnings about these caps. Those that need the accounts' limits are left out while these cannot be read.
@@ -276,8 +275,7 @@ async fn single_limits(
     for rows in rows.chunks(ACCOUNTS_PER_READ) {
         inside.read_limiter.take(operator.id).await?;
         let places: Vec<_> = rows.iter().map(addresses).collect();
-        let read = chain.read_agents(&places).await;
-        let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let agents = chain.read_agents(&places).await?;
         let named = agents.into_iter().flatten().filter(|agent| agent.bounds().budget == Some(id));
         limits.extend(named.map(|agent| agent.policy.max_single_transfer));
     }
@@ -290,8 +288,7 @@ async fn find(
     id: BudgetId,
 ) -> Result<BudgetOnChain, ServiceError> {
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_budget(&operator.address, &id.0).await;
-    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let found = chain.read_budget(&operator.address, &id.0).await?;
     found.ok_or(ServiceError::NotFound(Resource::Budget))
 }
 

@@ -5,7 +5,7 @@ use purser_core::{ChainFault, LedgerError, PaymentError};
 use crate::audit_scope::StopsOnly;
 use purser_chain::ChainError;
 use purser_model::{
-    Counterparties, Invalid, Network, NoTokenAccount, QuotaExceeded, Scopes, TransferId, TransferStatus,
+    Counterparties, Invalid, NoTokenAccount, QuotaExceeded, Scopes, TransferId, TransferStatus,
 };
 use purser_store::StoreError;
 
@@ -327,10 +327,38 @@ pub(super) fn told(error: &PaymentError) -> ServiceError {
     }
 }
 
-/// Translates the fault of a read for a caller whose request did nothing yet.
-pub fn from_fault(fault: &ChainFault) -> ServiceError {
-    log_fault(fault);
-    of_fault(fault)
+/// For a request that did nothing yet. Logs the cause.
+impl From<ChainFault> for ServiceError {
+    fn from(fault: ChainFault) -> Self {
+        log_fault(&fault);
+        of_fault(&fault)
+    }
+}
+
+/// For a request that did nothing yet; see [`after_sending`]. Logs the cause, unless it was logged before.
+impl From<ChainError> for ServiceError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::PolicyChanged => Self::PolicyChanged,
+            // The recorder logs this one.
+            ChainError::Unrecorded => Self::Unrecorded,
+            ChainError::RentOfAnother { rent_refund, .. } => {
+                let message = format!(
+                    "may not get longer through the service: another wallet, {rent_refund}, made the account and would get the \
+                     rent of the entries. Add them with the admin's wallet"
+                );
+                Counterparties::invalid(message).into()
+            }
+            ChainError::Unavailable { .. }
+            | ChainError::Expired
+            | ChainError::AuthorityRotated { .. }
+            | ChainError::FeePayerEmpty { .. }
+            | ChainError::SignerUnavailable { .. }
+            | ChainError::Rejected { .. }
+            | ChainError::NotFound { .. }
+            | ChainError::Misconfigured(_) => ChainFault::from(error).into(),
+        }
+    }
 }
 
 fn log_fault(fault: &ChainFault) {
@@ -354,36 +382,9 @@ const fn of_fault(fault: &ChainFault) -> ServiceError {
     }
 }
 
-/// Translates a chain error for a caller whose request did nothing yet (`retryable`) or may have done something.
-pub fn from_chain(network: Network, error: &ChainError, retryable: bool) -> ServiceError {
-    match error {
-        ChainError::Unavailable { .. } => {
-            tracing::warn!(%network, %error, "the chain is unavailable");
-            ServiceError::ChainUnavailable { retryable }
-        }
-        ChainError::Expired => {
-            tracing::warn!(%network, %error, "the chain took too long");
-            ServiceError::ChainUnavailable { retryable: true }
-        }
-        ChainError::PolicyChanged => ServiceError::PolicyChanged,
-        // The recorder logs this one.
-        ChainError::Unrecorded => ServiceError::Unrecorded,
-        // The signer checks log this one.
-        ChainError::AuthorityRotated { .. } => ServiceError::AuthorityRotated,
-        ChainError::FeePayerEmpty { .. } => ServiceError::FeePayerEmpty,
-        ChainError::SignerUnavailable { .. } => ServiceError::SignerUnavailable,
-        ChainError::RentOfAnother { rent_refund, .. } => {
-            let message = format!(
-                "may not get longer through the service: another wallet, {rent_refund}, made the account and would get the rent of \
-                 the entries. Add them with the admin's wallet"
-            );
-            Counterparties::invalid(message).into()
-        }
-        ChainError::Rejected { .. } | ChainError::NotFound { .. } | ChainError::Misconfigured(_) => {
-            tracing::error!(%network, %error, "the chain refused a valid request");
-            ServiceError::Internal
-        }
-    }
+/// A transaction may have been sent, so a retry may have an effect; one that expired had none.
+pub(super) fn after_sending(error: ChainError) -> ServiceError {
+    if error == ChainError::Expired { error.into() } else { after_writing(error.into()) }
 }
 
 /// Something was written, so a retry may have an effect.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError};
 use super::reads::addresses;
 use crate::Inside;
 use purser_chain::AgentOnChain;
@@ -115,8 +115,7 @@ async fn read_balances(
     let chain = inside.chain(operator.network)?;
     let read_at = inside.clock.now();
     let places: Vec<_> = accounts.iter().map(addresses).collect();
-    let read = chain.read_agents(&places).await;
-    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let agents = chain.read_agents(&places).await?;
     let seen =
         |agent: AgentOnChain| (BalanceSeen { balance: agent.balance, read_at, paid: Vec::new() }, agent);
     Ok(agents.into_iter().map(|agent| agent.map(seen)).collect())

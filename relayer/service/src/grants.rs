@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError, after_sending};
 use super::reads::{find_account, read_operator};
 use crate::Inside;
 use crate::audit_scope::AuditScope;
@@ -25,8 +25,7 @@ pub async fn list(
     let account = find_account(&inside.store.accounts, principal, id).await?;
     inside.read_limiter.take(operator.id).await?;
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_grants(&operator.address, &account.address).await;
-    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let found = chain.read_grants(&operator.address, &account.address).await?;
     let after = listing.after.as_ref();
     let rest = found.into_iter().filter(|grant| after.is_none_or(|place| place.is_before(grant)));
     Ok(listing.page(rest.take(listing.rows_max() as usize).collect(), GrantPlace::of))
@@ -45,12 +44,11 @@ pub async fn close(
         let (inside, scope) = (inside.clone(), scope.clone());
         async move {
             let chain = inside.chain(operator.network)?;
-            let read = chain.read_grant(&operator.address, &account.address, &grant.0).await;
-            let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+            let found = chain.read_grant(&operator.address, &account.address, &grant.0).await?;
             let found = found.ok_or(ServiceError::NotFound(Resource::Grant))?;
             let on_chain = read_operator(&inside.chains, &operator).await?;
             let closed = chain.recorded(&scope).close_grant(&on_chain, &found).await;
-            closed.map(drop).map_err(|error| from_chain(operator.network, &error, false))
+            closed.map(drop).map_err(after_sending)
         }
     };
     finish(&inside.tasks, work).await
@@ -70,7 +68,7 @@ pub async fn void(
             let on_chain = read_operator(&inside.chains, &operator).await?;
             let chain = inside.chain(operator.network)?;
             let voided = chain.recorded(&scope).void_grants(&on_chain, &account.address).await;
-            voided.map(drop).map_err(|error| from_chain(operator.network, &error, false))
+            voided.map(drop).map_err(after_sending)
         }
     };
     finish(&inside.tasks, work).await

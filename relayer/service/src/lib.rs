@@ -49,9 +49,7 @@ pub use self::accounts::AccountView;
 pub use self::actions::ActionEnd;
 pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
-pub use self::error::{
-    Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized, from_chain, from_fault,
-};
+pub use self::error::{Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized};
 pub use self::events::EventsFilter;
 pub use self::fetches::{FetchPlace, Fetches};
 pub use self::grants::GrantOnChain;
@@ -224,17 +222,12 @@ impl Services {
         self.transfers.sweep_until_stopped();
         key_uses::write_until_stopped(&self.inside);
         pauses_and_halts::follow(&self.inside);
-        let (inside, stop) = (self.inside.clone(), self.inside.tasks.stop.clone());
-        self.inside.tasks.keep("reconciler", async move {
-            loop {
+        let inside = self.inside.clone();
+        self.inside.tasks.every("reconciler", RECONCILE_EVERY, move || {
+            let inside = inside.clone();
+            async move {
                 reconcile_once(&inside).await;
-                if let Err(error) = cleaning::clean_up(&inside).await {
-                    tracing::warn!(%error, "cannot delete expired rows; retrying later");
-                }
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(RECONCILE_EVERY) => {}
-                }
+                cleaning::clean_up(&inside).await
             }
         });
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::error::{ServiceError, from_chain};
+use super::error::ServiceError;
 use super::reads::{addresses, window_now};
 use crate::Inside;
 use purser_chain::AgentOnChain;
@@ -36,8 +36,7 @@ pub async fn look_at_limits(inside: &Arc<Inside>, operator: &Operator) -> Result
     }
     let chain = inside.chain(operator.network)?;
     let places: Vec<_> = accounts.iter().map(addresses).collect();
-    let read = chain.read_agents(&places).await;
-    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let agents = chain.read_agents(&places).await?;
     let second = window_now(&inside.chains, &inside.clock, operator).await?;
     let mut events = Vec::new();
     let mut budgets: BTreeMap<Address, Vec<AccountId>> = BTreeMap::new();
@@ -55,8 +54,7 @@ pub async fn look_at_limits(inside: &Arc<Inside>, operator: &Operator) -> Result
         }
     }
     for (address, accounts) in budgets {
-        let read = chain.read_budget(&operator.address, &address).await;
-        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let found = chain.read_budget(&operator.address, &address).await?;
         let Some(budget) = found else { continue };
         let (paid, caps) = (paid_by(&payments, &accounts), budget.caps());
         let limit = (WatchedLimit::BudgetDaily, Some(BudgetId(address)));

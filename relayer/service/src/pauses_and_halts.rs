@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError, after_sending};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
 use crate::audit_scope::AuditScope;
@@ -41,16 +41,10 @@ pub async fn note(
 
 /// Follows all stops, of every process, until the stop of this one.
 pub fn follow(inside: &Arc<Inside>) {
-    let (this, stop) = (inside.clone(), inside.tasks.stop.clone());
-    inside.tasks.keep("stops", async move {
-        let mut was_interrupted = false;
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-            let looked = look(&this).await;
-            if let (Err(error), false) = (&looked, was_interrupted) {
-                tracing::warn!(%error, "cannot follow pauses and halts; retrying");
-            }
-            was_interrupted = looked.is_err();
-        }
+    let this = inside.clone();
+    inside.tasks.every("stops", LOOK_EVERY, move || {
+        let inside = this.clone();
+        async move { look(&inside).await }
     });
 }
 
@@ -69,8 +63,7 @@ async fn look_at(inside: &Arc<Inside>, stop: &Stop) -> Result<(), ServiceError> 
         return Ok(inside.store.actions.delete_stop(stop).await?);
     };
     let chain = inside.chain(operator.network)?;
-    let standing = chain.standing(&stop.tx_signature).await;
-    match standing.map_err(|error| from_chain(operator.network, &error, true))? {
+    match chain.standing(&stop.tx_signature).await? {
         SignatureStanding::Finalized { .. } => return end(inside, stop).await,
         SignatureStanding::Open => return Ok(()),
         SignatureStanding::Unknown => {}
@@ -147,5 +140,5 @@ pub async fn send(
         // A pause has an account.
         (Stopped::Paused(_), None) => return Err(ServiceError::Internal),
     };
-    sent.map_err(|error| from_chain(operator.network, &error, false))
+    sent.map_err(after_sending)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Inside;
-use super::error::{Resource, ServiceError, from_chain};
+use super::error::{Resource, ServiceError};
 use super::reads::{addresses, read_operator};
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
 use purser_model::{
@@ -149,7 +149,7 @@ async fn read(
     }
     let addresses: Vec<_> = rows.iter().map(addresses).collect();
     let chain = inside.chain(operator.network)?;
-    chain.read_agents(&addresses).await.map_err(|error| from_chain(operator.network, &error, true))
+    Ok(chain.read_agents(&addresses).await?)
 }
 
 fn too_many() -> ServiceError {

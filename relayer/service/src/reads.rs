@@ -13,7 +13,7 @@ use governor::{Quota, RateLimiter};
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::time::timeout;
 
-use super::error::{Forbidden, Resource, ServiceError, from_chain, from_fault};
+use super::error::{Forbidden, Resource, ServiceError};
 use super::{Chains, SystemClock};
 use purser_chain::{AgentAddresses, AgentOnChain, ChainView, OperatorOnChain};
 use purser_core::Chain as _;
@@ -227,16 +227,14 @@ pub(super) async fn read_agent(
     account: &Account,
 ) -> Result<AgentOnChain, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
-    let read = chain.read_agents(&[addresses(account)]).await;
-    let agents = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let agents = chain.read_agents(&[addresses(account)]).await?;
     agents.into_iter().next().flatten().ok_or(ServiceError::NotFound(Resource::Account))
 }
 
 /// An operator's current state on the chain.
 pub async fn read_operator(chains: &Chains, operator: &Operator) -> Result<OperatorOnChain, ServiceError> {
     let chain = &chains.get(operator.network)?.chain;
-    let read = chain.read_operator(&operator.address).await;
-    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let found = chain.read_operator(&operator.address).await?;
     found.ok_or_else(|| {
         tracing::error!(operator_id = %operator.id, address = %operator.address, "the operator is not on the chain");
         ServiceError::Internal
@@ -254,7 +252,7 @@ pub(super) async fn window_now(
     if let Some(agreed) = chain.agreed_now(host_now).await {
         return Ok(agreed);
     }
-    let read = chain.now().await.map_err(|fault| from_fault(&fault))?;
+    let read = chain.now().await?;
     Ok(read.min(host_now))
 }
 

@@ -3,13 +3,13 @@
 
 use parking_lot::MutexGuard;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::conditions::{APPROVAL_OLD, Condition};
 use super::reads::window_now;
 use super::{BudgetView, ServiceError};
-use crate::error::from_chain;
 use crate::{Inside, accounts, health, signers};
 use purser_model::{Account, AccountPlace, Network, Operator, OperatorId};
 
@@ -36,17 +36,10 @@ pub fn counts(inside: &Arc<Inside>) -> Counts {
 
 /// Looks at once, and then regularly, until the process stops.
 pub fn run(inside: &Arc<Inside>, every: Duration) {
-    let (this, stop) = (inside.clone(), inside.tasks.stop.clone());
-    inside.tasks.keep("conditions", async move {
-        loop {
-            if stop.run_until_cancelled(look(&this)).await.is_none() {
-                return;
-            }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(every) => {}
-            }
-        }
+    let this = inside.clone();
+    inside.tasks.every("conditions", every, move || {
+        let inside = this.clone();
+        async move { Ok::<(), Infallible>(look(&inside).await) }
     });
 }
 
@@ -156,8 +149,7 @@ async fn read(inside: &Arc<Inside>, operator: &Operator, rows: Vec<Account>) -> 
     let at = inside.clock.now();
     let addresses: Vec<_> = budgets.iter().map(|budget| budget.0).collect();
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_budgets_at(&operator.address, &addresses).await;
-    let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let found = chain.read_budgets_at(&operator.address, &addresses).await?;
     let now = window_now(&inside.chains, &inside.clock, operator).await?;
     let views: Vec<BudgetView> = found.iter().map(|budget| BudgetView::of(budget, now)).collect();
     inside.last_seen.note_budgets(operator, &budgets, &views, at);

@@ -29,6 +29,7 @@ pub async fn name_request(State(metrics): State<Metrics>, mut request: Request, 
         request_id = %id,
         trace_id = Empty,
         key_id = Empty,
+        network = Empty,
         transfer_id = Empty
     );
     traces::begin(&span, request.headers());

@@ -37,6 +37,13 @@ pub struct Guard {
     stop_limit: RateLimit,
 }
 
+/// Has the lines that are logged for the request name its caller.
+pub fn log_caller(principal: &Principal) {
+    Span::current()
+        .record("key_id", display(principal.key_id()))
+        .record("network", display(principal.operator().network));
+}
+
 /// Middleware of every route that needs a key: 401 without a valid one, 429 beyond its rate.
 pub(crate) async fn guard(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     guard.pass(request, next, true).await
@@ -89,7 +96,7 @@ impl Guard {
             Ok(principal) => principal,
             Err(error) => return error.into_response(),
         };
-        Span::current().record("key_id", display(principal.key_id()));
+        log_caller(&principal);
         let mut verdict = self.rate_limit.check(&principal);
         // Whoever cannot stop anything does not use up the operator's limit for that.
         if let Some(refusal) = verdict.refused()

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use self::accept::is_wanted;
 pub use self::action::actions_as_file;
 pub use self::acts::{Act, HasChanged, OnRecord, on_record, part_on_record, request_name};
-pub use self::auth::{AnyKey, Guard, OperatorOnly, OverRate};
+pub use self::auth::{AnyKey, Guard, OperatorOnly, OverRate, log_caller};
 pub use self::body::{Json, NoFields, Nothing, check_json, receive};
 pub(crate) use self::client_address::Peer;
 pub use self::client_address::{ClientAddress, TrustedProxies};

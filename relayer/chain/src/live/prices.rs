@@ -12,10 +12,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 /// About ten slots.
-const LOOK_EVERY: Duration = Duration::from_secs(4);
+pub const LOOK_EVERY: Duration = Duration::from_secs(4);
 /// Most accounts that a node takes in one question.
 const ACCOUNTS_MAX: usize = 128;
 /// How long a payment waits for the price at its destination.
@@ -95,25 +94,8 @@ impl Prices {
         }
     }
 
-    /// Looks every few slots until `stop`. Changes nothing where the price [`Prices::is_fixed`].
-    pub async fn keep_fresh(&self, rpc: &Rpc, stop: CancellationToken) {
-        let mut failed = false;
-        loop {
-            let looked = self.look(rpc).await;
-            if let Err(error) = &looked
-                && !failed
-            {
-                tracing::warn!(%error, "cannot read recent priority fees; keeping the last price");
-            }
-            failed = looked.is_err();
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
-            }
-        }
-    }
-
-    async fn look(&self, rpc: &Rpc) -> Result<(), ChainError> {
+    /// Looks once. Where that fails, the last price stays. Changes nothing where the price [`Prices::is_fixed`].
+    pub async fn look(&self, rpc: &Rpc) -> Result<(), ChainError> {
         let accounts: Vec<String> = {
             let mut written = self.written();
             written.retain(|_, at| at.elapsed() < ASKED_FOR);

@@ -21,7 +21,7 @@ use crate::live::block_times::BlockTimes;
 use crate::live::clock::ChainClock;
 use crate::live::connection::Connection;
 use crate::live::deposits::Deposits;
-use crate::live::prices::Prices;
+use crate::live::prices::{self, Prices};
 use crate::live::resolver;
 use crate::live::watched::Watched;
 use crate::read::decode::to_pubkey;
@@ -140,8 +140,11 @@ impl SolanaChain {
         });
         let prices = Arc::new(Prices::new(settings.priority_fee));
         if !prices.is_fixed() {
-            let (prices, rpc, stop) = (prices.clone(), rpc.clone(), stop.clone());
-            tasks.keep("prices", async move { prices.keep_fresh(&rpc, stop).await });
+            let (prices, rpc) = (prices.clone(), rpc.clone());
+            tasks.every("prices", prices::LOOK_EVERY, move || {
+                let (prices, rpc) = (prices.clone(), rpc.clone());
+                async move { prices.look(&rpc).await }
+            });
         }
         tasks.keep("submitter", {
             let (submitter, stop) = (submitter.clone(), stop.clone());

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use crate::error::from_chain;
 use crate::{Inside, ServiceError};
 use purser_chain::SentEnd;
 use purser_model::{ActionId, ActionOutcome, Network, OperatorId, SentTransaction, Timestamp};
@@ -42,9 +41,8 @@ async fn look_at(
     let (actions, now) = (&inside.store.actions, inside.clock.now());
     let sent = actions.list_action_transactions(action_id).await?;
     let Some(newest) = sent.iter().map(|sent| sent.sent_at).max() else { return Ok(()) };
-    let chain = &inside.chains.get(network)?.chain;
-    let ends = chain.ends_of(&sent, Due::since(now).age(newest, REMEMBERED_FOR)).await;
-    let ends = ends.map_err(|error| from_chain(network, &error, true))?;
+    let chain = inside.chain(network)?;
+    let ends = chain.ends_of(&sent, Due::since(now).age(newest, REMEMBERED_FOR)).await?;
     let Some((outcome, signature)) = outcome_of(&sent, &ends, now) else { return Ok(()) };
     let looked_up: Vec<String> = sent.iter().map(|sent| sent.signature.clone()).collect();
     if actions.mark_action_found((operator_id, action_id), outcome, signature, &looked_up, now).await? {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ReadAccount;
 use super::pending::{LOOK_AFTER_SECONDS, PendingDraft};
-use crate::error::{Resource, ServiceError, from_chain};
+use crate::error::{Resource, ServiceError};
 use purser_base::crash_point::crash_point;
 use purser_chain::{AgentOnChain, ChainError, DraftOnChain};
 use purser_core::Chain as _;
@@ -48,8 +48,7 @@ async fn look_at(inside: &Arc<Inside>, pending: &PendingPolicy, now: i64) -> Res
     let account = super::find(inside, &operator, pending.account_id).await?;
     let chain = inside.chain(operator.network)?;
     // Read before the policy: a draft that is gone by now has left its trace in the policy.
-    let read = chain.read_draft(&account.address).await;
-    let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let draft = chain.read_draft(&account.address).await?;
     let current = match super::read(inside, &operator, pending.account_id).await {
         // The account was closed on the chain, so the draft is useless.
         Err(ServiceError::NotFound(Resource::Account)) => {
@@ -125,7 +124,7 @@ async fn apply(
         Err(ChainError::PolicyChanged) => Ok(()),
         // The admin's wallet recreated the account; the admin may put the policy in force.
         Err(ChainError::RentOfAnother { .. }) => clear(inside, operator, current, pending).await,
-        Err(error) => Err(from_chain(operator.network, &error, true)),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -177,7 +176,7 @@ async fn clear(
     let chain = inside.chain(operator.network)?;
     match chain.unrecorded().drop_draft(&current.operator, &current.agent, pending.hash).await {
         Ok(_) | Err(ChainError::PolicyChanged) => {}
-        Err(error) => return Err(from_chain(operator.network, &error, true)),
+        Err(error) => return Err(error.into()),
     }
     tracing::info!(account_id = %pending.account_id, "dropped a policy that could no longer take effect");
     Ok(inside.store.policies.delete_pending_policy(pending).await?)

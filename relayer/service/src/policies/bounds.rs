@@ -6,7 +6,7 @@ use super::ReadAccount;
 use crate::Inside;
 use crate::ServiceError;
 use crate::audit_scope::AuditScope;
-use crate::error::{Forbidden, from_chain};
+use crate::error::{Forbidden, after_sending};
 use purser_chain::{AccountBounds, AgentOnChain, ChainError, Confirmed};
 use purser_model::{Address, BudgetId, Invalid, Limit, Operator, PolicyUpdate};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) async fn bind(
             );
             Invalid::new(field, message).into()
         }
-        error => from_chain(operator.network, &error, false),
+        error => after_sending(error),
     })?;
     scope.landed(&confirmed);
     Ok(Some(confirmed))
@@ -65,8 +65,7 @@ pub(super) async fn check_budget(
     budget: &Address,
 ) -> Result<(), ServiceError> {
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_budget(&operator.address, budget).await;
-    match read.map_err(|error| from_chain(operator.network, &error, true))? {
+    match chain.read_budget(&operator.address, budget).await? {
         Some(_) => Ok(()),
         None => Err(Invalid::new("budget_id", "is no budget of this operator").into()),
     }

@@ -4,7 +4,7 @@ use super::{Omitted, PolicyComparison, PolicyView, ReadAccount};
 use crate::ServiceError;
 use crate::allowlist::resolve;
 use crate::audit_scope::AuditScope;
-use crate::error::{after_writing, from_chain};
+use crate::error::{after_sending, after_writing};
 use crate::parts::finish;
 use crate::reads::read_agent;
 use crate::{Inside, pauses_and_halts};
@@ -184,7 +184,7 @@ async fn write(
     let chain = inside.chain(operator.network)?;
     // Lifting a pause is bound to the version too, because by then it may be a different pause.
     let written = chain.recorded(scope).set_policy(on_chain, agent, &asked).await;
-    let confirmed = written.map_err(|error| from_chain(operator.network, &error, false))?;
+    let confirmed = written.map_err(after_sending)?;
     scope.landed(&confirmed);
     super::versions::note_asking(inside, operator, account.id, &confirmed.signature, (asking, scope)).await;
     if agent.policy.paused && !asked.paused {

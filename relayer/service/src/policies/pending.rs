@@ -3,7 +3,7 @@
 use super::{PendingView, PolicyView, ReadAccount};
 use crate::Inside;
 use crate::audit_scope::AuditScope;
-use crate::error::{Resource, ServiceError, after_writing, from_chain, from_fault};
+use crate::error::{Resource, ServiceError, after_sending, after_writing};
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, DraftOnChain};
@@ -62,8 +62,7 @@ async fn waiting(
     current: &ReadAccount,
 ) -> Result<Option<PendingDraft>, ServiceError> {
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_draft(&current.account.address).await;
-    let draft = read.map_err(|error| from_chain(operator.network, &error, true))?;
+    let draft = chain.read_draft(&current.account.address).await?;
     Ok(draft.and_then(|draft| PendingDraft::of(draft, current)))
 }
 
@@ -78,7 +77,7 @@ pub(super) async fn propose(
     let ReadAccount { account, agent, operator: on_chain } = current;
     let chain = inside.chain(operator.network)?;
     let hash = chain.proposal_hash(agent, &asked);
-    let now = chain.now().await.map_err(|fault| from_fault(&fault))?;
+    let now = chain.now().await?;
     let is_it = |waiting: &PendingDraft| waiting.draft.hash == hash;
     let mut waiting = waiting(inside, operator, current).await?.filter(is_it);
     let written = inside.store.policies.find_pending_policy(operator.id, account.id, hash).await?;
@@ -99,7 +98,7 @@ pub(super) async fn propose(
         crash_point!("propose.before");
         let proposed = chain.recorded(scope).propose_policy(on_chain, agent, &asked).await;
         crash_point!("propose.after");
-        waiting = match &proposed {
+        waiting = match proposed {
             // Another relayer may have just proposed the same.
             Ok(_) | Err(ChainError::PolicyChanged) => {
                 self::waiting(inside, operator, current).await.map_err(after_writing)?.filter(is_it)
@@ -108,7 +107,7 @@ pub(super) async fn propose(
                 if error.is_before_anything() {
                     inside.store.policies.delete_pending_policy(&pending).await?;
                 }
-                return Err(from_chain(operator.network, error, false));
+                return Err(after_sending(error));
             }
         };
         if proposed.is_err() && waiting.is_none() {
@@ -163,7 +162,7 @@ pub async fn drop_pending(
             let hash = waiting.ok_or(ServiceError::NotFound(Resource::PendingPolicy))?.draft.hash;
             let chain = inside.chain(operator.network)?;
             let dropped = chain.recorded(&scope).drop_draft(&current.operator, &current.agent, hash).await;
-            dropped.map_err(|error| from_chain(operator.network, &error, false))?;
+            dropped.map_err(after_sending)?;
             if let Some(written) = inside.store.policies.find_pending_policy(operator.id, id, hash).await? {
                 inside.store.policies.delete_pending_policy(&written).await?;
             }

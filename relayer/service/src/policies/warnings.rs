@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::PolicyView;
 use crate::ServiceError;
 use crate::allowlist::closed_entries;
-use crate::error::from_chain;
 use crate::planned::Planned;
 use purser_chain::{AccountBounds, BudgetOnChain};
 use purser_model::wire::{PolicyFields, WarningBody};
@@ -126,8 +125,7 @@ async fn read_budgets(
         return Ok(Vec::new());
     }
     let chain = inside.chain(operator.network)?;
-    let read = chain.read_budgets_at(&operator.address, budgets).await;
-    read.map_err(|error| from_chain(operator.network, &error, true))
+    Ok(chain.read_budgets_at(&operator.address, budgets).await?)
 }
 
 fn limit(cap: Option<UsdcAmount>) -> Limit {

@@ -4,7 +4,7 @@ use purser_core::{Decision, Payment, decide};
 
 use super::{Transfers, payer};
 use crate::budgets::{BudgetUse, BudgetView};
-use crate::error::{ServiceError, from_chain, from_fault};
+use crate::error::ServiceError;
 use crate::limits::{BudgetLimit, DailyLimit, Limits, MonthLimit, SingleLimit};
 use crate::reads::{find_account, find_payer, window_now};
 use purser_model::{
@@ -55,8 +55,7 @@ impl Transfers {
         now: i64,
     ) -> Result<BudgetLimit, ServiceError> {
         let chain = self.inside.chain(operator.network)?;
-        let read = chain.read_budget(&operator.address, &id.0).await;
-        let found = read.map_err(|error| from_chain(operator.network, &error, true))?;
+        let found = chain.read_budget(&operator.address, &id.0).await?;
         let (max_daily_spend, max_30_day_spend) = match found {
             None => (DailyLimit::closed(), MonthLimit::closed()),
             Some(budget) => {
@@ -81,7 +80,7 @@ impl Transfers {
         let found = task.destination(&request.to).await?;
         let destination = found.map_err(ServiceError::InvalidRecipient)?;
         let payment = Payment { tag: NO_TAG, asked_at: None, destination, request: &request };
-        let read = async { task.read(&payment).await.map_err(|fault| from_fault(&fault)) };
+        let read = async { task.read(&payment).await.map_err(ServiceError::from) };
         let view = self.inside.read_limiter.read_view(&account, &payment, read).await?;
         let (decision, checks) = decide(&view, &payment, self.inside.clock.now());
         match decision {

@@ -8,7 +8,7 @@ use purser_core::{AskedTransfer, Decision, Payer, Payment, Room, decide, transfe
 use tokio::time::{Instant, timeout_at};
 
 use super::{Transfers, payer};
-use crate::error::{ServiceError, from_chain, from_fault};
+use crate::error::ServiceError;
 use crate::parts::finish;
 use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, ChainView, Destination};
@@ -122,7 +122,7 @@ impl Transfers {
                 tracing::warn!(%account_id, %wallet, "the chain refused the token account of a payee");
                 Ok(())
             }
-            Err(error) => Err(from_chain(payer.network, &error, true)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -145,8 +145,7 @@ impl Transfers {
             Some(known) => known,
             None => {
                 let with_grant = approval.requested().is_some();
-                let read = chain.read_for_transfer(payer, &payment, with_grant).await;
-                read.map_err(|fault| from_fault(&fault))?
+                chain.read_for_transfer(payer, &payment, with_grant).await?
             }
         };
         if view.destination != Destination::NoTokenAccount {
@@ -156,13 +155,10 @@ impl Transfers {
         let with_one = ChainView { destination: Destination::TokenAccount { owner: wallet }, ..view };
         match decide(&with_one, &payment, self.inside.clock.now()).0 {
             Decision::Sign => Ok(Lacks::TokenAccount),
-            Decision::NoRoom => {
-                let room = chain.make_room(payer, buckets).await.map_err(|fault| from_fault(&fault))?;
-                Ok(match room {
-                    Room::Made => Lacks::TokenAccount,
-                    Room::None => Lacks::Otherwise,
-                })
-            }
+            Decision::NoRoom => Ok(match chain.make_room(payer, buckets).await? {
+                Room::Made => Lacks::TokenAccount,
+                Room::None => Lacks::Otherwise,
+            }),
             Decision::AlreadyMade | Decision::Rejected(_) | Decision::Failing(..) => Ok(Lacks::Otherwise),
         }
     }

@@ -26,7 +26,7 @@ async fn a_transfer_carried_out_after_its_request_was_answered_is_logged_under_t
     comes_about(|| !lines().is_empty()).await;
     let [carried_out] = &lines()[..] else { panic!("one line: {}", log.text()) };
     assert!(log.text()[answered..].contains(carried_out), "only after the answer");
-    for id in [request_id.as_str(), transfer_id, "key_id=key_"] {
+    for id in [request_id.as_str(), transfer_id, "key_id=key_", "network=test"] {
         assert!(carried_out.contains(id), "{id} is not in {carried_out}");
     }
     let [line] =
