@@ -133,7 +133,7 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
 /// Waits until the relayer has seen this balance. It writes the resulting announcements in the same transaction, so by then
 /// they are complete.
 async fn waits_until_known(agent: &Agent, usdc: &str) {
-    const KNOWN: &str = "SELECT balance_usdc FROM webhook_balances WHERE account_id = $1";
+    const KNOWN: &str = "SELECT watched_usdc FROM accounts WHERE account_id = $1";
     let file = agent.operator.app().folder().join("purser.db");
     let database = rusqlite::Connection::open(file).expect("opened");
     until(&format!("the known balance is {usdc}"), async || {

@@ -39,7 +39,7 @@ pub struct PaidBefore {
     pub asked_at: Timestamp,
 }
 
-/// The previously known balance of an account.
+/// The balance of an account as it was last read for any webhook.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownBalance {
     pub balance: UsdcAmount,
@@ -47,22 +47,27 @@ pub struct KnownBalance {
 }
 
 impl BalanceSeen {
-    /// Whether it replaces what a webhook knew of the account.
-    pub fn is_news(&self, known: Option<KnownBalance>) -> bool {
-        known.is_none_or(|known| self.before(known).is_some())
+    /// Whether it replaces what is known of the account. The same balance does for a webhook that was made since.
+    pub fn is_news(&self, known: Option<KnownBalance>, watching: &[Webhook]) -> bool {
+        known.is_none_or(|known| {
+            let is_new = |webhook: &Webhook| known.read_at < webhook.created_at;
+            self.before(known).is_some() || self.is_later(known) && watching.iter().any(is_new)
+        })
     }
 
-    /// The events that announce it to webhooks that watch the account, given what each knew: one for each threshold that was
-    /// crossed, with the webhooks that get it.
+    /// The events that announce it to webhooks that watch the account: one for each threshold that was crossed, with the webhooks
+    /// that get it. What was read before a webhook was made is nothing that it could compare with.
     pub fn announced(
         &self,
         account: &Account,
-        watching: &[(Webhook, Option<KnownBalance>)],
+        known: Option<KnownBalance>,
+        watching: &[Webhook],
         now: Timestamp,
         random: impl Fn() -> u128,
     ) -> Vec<(Event, Vec<Webhook>)> {
         let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
-        for (webhook, known) in watching {
+        for webhook in watching {
+            let known = known.filter(|known| known.read_at >= webhook.created_at);
             let before = known.and_then(|known| self.before(known));
             let threshold = webhook.subscription.watches(account.id);
             if let Some((threshold, before)) = threshold.zip(before)
@@ -79,9 +84,12 @@ impl BalanceSeen {
     fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
         let paid = self.paid.iter().filter(|paid| known.read_at < paid.asked_at);
         let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.amount)));
+        (self.is_later(known) && held != self.balance).then_some(held)
+    }
+
+    fn is_later(&self, known: KnownBalance) -> bool {
         // No reading takes so long: the clock was ahead then, and has been put right.
-        let is_later = known.read_at < self.read_at || known.read_at > self.read_at.after(READING_MAX);
-        (is_later && held != self.balance).then_some(held)
+        known.read_at < self.read_at || known.read_at > self.read_at.after(READING_MAX)
     }
 
     /// Whether the balance fell below the threshold, from at or above it.
@@ -125,10 +133,14 @@ mod tests {
         }
     }
 
-    /// A webhook with this threshold, and what it knows.
-    fn watches(number: u8, threshold: u64, known: Option<(u64, i64)>) -> (Webhook, Option<KnownBalance>) {
+    fn known(whole: u64, second: i64) -> Option<KnownBalance> {
+        Some(KnownBalance { balance: usdc(whole), read_at: at(second) })
+    }
+
+    /// A webhook with this threshold, made at this second.
+    fn watches(number: u8, threshold: u64, second: i64) -> Webhook {
         let low = vec![EventType::BalanceLowThreshold];
-        let webhook = Webhook {
+        Webhook {
             id: WebhookId::from_bytes([number; 16]),
             operator_id: account().operator_id,
             url: WebhookUrl::from_stored("https://a.example.com/").expect("valid"),
@@ -136,29 +148,26 @@ mod tests {
             status: WebhookStatus::Enabled,
             health: EndpointHealth::default(),
             previous_secret_until: None,
-            created_at: at(0),
-            updated_at: at(0),
-        };
-        let known =
-            known.map(|(balance, second)| KnownBalance { balance: usdc(balance), read_at: at(second) });
-        (webhook, known)
+            created_at: at(second),
+            updated_at: at(second),
+        }
     }
 
     #[test]
     fn each_threshold_that_was_crossed_has_one_event_for_all_its_webhooks() {
         let seen = BalanceSeen { balance: usdc(40), read_at: at(9), paid: Vec::new() };
-        let known = Some((60, 1));
         let watching = [
-            watches(1, 50, known),
-            watches(2, 45, known),
-            watches(3, 50, known),
-            // Not below its threshold; below it already; knows nothing yet; knows better.
-            watches(4, 40, known),
-            watches(5, 50, Some((49, 1))),
-            watches(6, 50, None),
-            watches(7, 50, Some((60, 10))),
+            watches(1, 50, 1),
+            watches(2, 45, 0),
+            watches(3, 50, 0),
+            // Not below its threshold; below it already; made after the balance was known.
+            watches(4, 40, 0),
+            watches(5, 61, 0),
+            watches(6, 50, 2),
         ];
-        let announced = seen.announced(&account(), &watching, at(9), || 7);
+        let announced = |known| seen.announced(&account(), known, &watching, at(9), || 7);
+        assert!(announced(None).is_empty() && announced(known(60, 10)).is_empty());
+        let announced = announced(known(60, 1));
         let told: Vec<Vec<u8>> = announced
             .iter()
             .map(|(_, webhooks)| webhooks.iter().map(|webhook| webhook.id.bytes()[0]).collect())
@@ -171,10 +180,11 @@ mod tests {
     #[test]
     fn only_a_later_reading_of_another_balance_is_news() {
         let seen = BalanceSeen { balance: usdc(40), read_at: at(9), paid: Vec::new() };
-        let known = |balance, second| watches(1, 50, Some((balance, second))).1;
-        assert!(seen.is_news(None) && seen.is_news(known(60, 8)));
-        assert!(seen.is_news(known(60, 70)), "of a clock that was ahead");
-        assert!(!seen.is_news(known(60, 69)));
-        assert!(!seen.is_news(known(60, 9)) && !seen.is_news(known(60, 10)) && !seen.is_news(known(40, 8)));
+        let is_news = |known| seen.is_news(known, &[watches(1, 50, 8)]);
+        assert!(is_news(None) && is_news(known(60, 8)));
+        assert!(is_news(known(60, 70)), "of a clock that was ahead");
+        assert!(!is_news(known(60, 69)));
+        assert!(!is_news(known(60, 9)) && !is_news(known(60, 10)) && !is_news(known(40, 8)));
+        assert!(is_news(known(40, 7)), "the webhook was made since");
     }
 }

@@ -8,52 +8,72 @@ use super::{
     UsdcAmount, WebhookId,
 };
 
-words! {
-    /// Event types by their API names.
-    pub enum EventType {
-        /// A transfer passed policy and was submitted; not final yet.
-        TransferInitiated = "transfer.initiated",
-        /// A transfer is final on the chain.
-        TransferSettled = "transfer.settled",
-        /// Policy refused a transfer.
-        TransferRejected = "transfer.rejected",
-        /// A fork dropped the payment of a transfer that was settled: it is submitted again.
-        TransferReopened = "transfer.reopened",
-        /// A transfer that was reopened ended without a payment.
-        TransferFailed = "transfer.failed",
-        /// An account's balance fell below a webhook's threshold.
-        BalanceLowThreshold = "balance.low_threshold",
-        /// A policy that loosens something is pending on the chain.
-        PolicyPending = "policy.pending",
-        /// A pending policy is in force.
-        PolicyApplied = "policy.applied",
-        /// A payment brought the spending of 24 hours to a share of the daily cap.
-        LimitThreshold = "limit.threshold",
-        /// An account received money.
-        DepositSettled = "deposit.settled",
-        /// The operator's admin withdrew money from an account.
-        WithdrawalSettled = "withdrawal.settled",
-        /// A different policy is in force, whoever set it.
-        PolicyChanged = "policy.changed",
-        /// An account was halted, alone or with its operator.
-        AccountHalted = "account.halted",
-        /// Policy refused a transfer, and a person is asked.
-        ApprovalRequested = "approval.requested",
-        /// A grant covers the transfer, which is being paid by it.
-        ApprovalGranted = "approval.granted",
-        /// A person, or whoever had asked for the transfer, said no.
-        ApprovalRejected = "approval.rejected",
-        /// Nobody approved the transfer in time.
-        ApprovalExpired = "approval.expired",
-        /// What a person was asked about holds no longer.
-        ApprovalVoid = "approval.void",
-        /// The transfer was paid by its grant.
-        ApprovalUsed = "approval.used",
-        /// Somebody changed something through the service, and how that ended is on record.
-        ActionRecorded = "action.recorded",
-        /// An operator asked for a test of one webhook. Cannot be subscribed to.
-        WebhookTest = "webhook.test",
-    }
+macro_rules! event_types {
+    ($($(#[doc = $when:literal])+ $variant:ident = $word:literal,)*) => {
+        words! {
+            /// Event types by their API names.
+            pub enum EventType {
+                $($(#[doc = $when])+ $variant = $word,)*
+            }
+        }
+
+        impl EventType {
+            /// When it fires, for the API's documentation.
+            pub const fn fires_when(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($when),+).trim_ascii_start(),)*
+                }
+            }
+        }
+    };
+}
+
+// The comments are the published descriptions.
+event_types! {
+    /// A transfer passed policy and was submitted to Solana. It is not final.
+    TransferInitiated = "transfer.initiated",
+    /// A transfer is final on the chain. May overtake `transfer.initiated`.
+    TransferSettled = "transfer.settled",
+    /// Policy refused a transfer; nothing was sent. A balance that is too low is no refusal.
+    TransferRejected = "transfer.rejected",
+    /// A fork of the chain dropped the payment of a transfer that was settled. The transfer is `submitted` again, and
+    /// settles, is rejected or fails. Only where `commitment` is `confirmed`.
+    TransferReopened = "transfer.reopened",
+    /// A transfer that was reopened has ended without a payment. Other failures are the answer to their request.
+    TransferFailed = "transfer.failed",
+    /// A balance fell from at or above the webhook's threshold to below it. Once, until it was back.
+    BalanceLowThreshold = "balance.low_threshold",
+    /// A policy that loosens something is on the chain and is pending.
+    PolicyPending = "policy.pending",
+    /// A pending policy is in force.
+    PolicyApplied = "policy.applied",
+    /// A payment brought what counts against a limit, of the account or of its budget, to 80 or 100 % of it.
+    LimitThreshold = "limit.threshold",
+    /// Money came into an account, however it came.
+    DepositSettled = "deposit.settled",
+    /// The operator's admin took money out of an account.
+    WithdrawalSettled = "withdrawal.settled",
+    /// Another policy is in force, whoever set it.
+    PolicyChanged = "policy.changed",
+    /// An account was halted, by itself or with its operator.
+    AccountHalted = "account.halted",
+    /// Policy refused a transfer by a rule that a grant may waive, and it waits for a person: `pending_approval`.
+    ApprovalRequested = "approval.requested",
+    /// An approver's grant is on the chain, and the transfer is being paid by it.
+    ApprovalGranted = "approval.granted",
+    /// Somebody said no to a transfer that waited for a person, or the agent has withdrawn it.
+    ApprovalRejected = "approval.rejected",
+    /// Nobody approved a transfer in time.
+    ApprovalExpired = "approval.expired",
+    /// A transfer can no longer be approved: the policy was changed, the account stopped, or the grant taken back.
+    ApprovalVoid = "approval.void",
+    /// A transfer was paid by its grant, and is final.
+    ApprovalUsed = "approval.used",
+    /// Somebody changed something through the service, with a key, on the dashboard or on the server, and how that ended
+    /// is on record: `data` is the action, as it is listed. A webhook for some accounts alone does not get it.
+    ActionRecorded = "action.recorded",
+    /// You asked for it with `POST /v1/webhooks/{id}/test`.
+    WebhookTest = "webhook.test",
 }
 
 impl EventType {

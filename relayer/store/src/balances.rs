@@ -1,13 +1,14 @@
-//! The balances last known to webhooks with a threshold, and the crossings that follow from them.
+//! The balances that webhooks with a threshold watch, and the crossings that follow from them.
 
 use super::events::{all_of, insert_deliveries, insert_event};
-use super::query::{columns, sql};
+use super::query::sql;
 use super::row::{Listed, row};
+use super::stored::OrEmpty;
 use super::{Events, Result, StoreError, Transaction};
 use futures::FutureExt;
 use purser_model::{Account, BalanceSeen, KnownBalance, OperatorId, Timestamp, Webhook, WebhookId};
 
-row! { KnownBalance { balance: balance_usdc, read_at } }
+row! { KnownBalance { balance: watched_usdc, read_at: watched_at } }
 
 impl Events {
     /// The operator's webhooks that watch this account.
@@ -34,7 +35,7 @@ impl Events {
         Ok(any.is_some())
     }
 
-    /// Records an observed balance with the webhooks that watch the account, and announces what [`BalanceSeen::announced`]
+    /// Records an observed balance, if webhooks watch the account, and announces what [`BalanceSeen::announced`]
     /// says of it. Keeps what is known from a later reading.
     pub async fn mark_balance(
         &self,
@@ -50,16 +51,13 @@ impl Events {
         let account = account.clone();
         self.write_and_hint(move |tx| {
             async move {
-                let mut watching = Vec::new();
-                for webhook in webhooks {
-                    let known = find_known(tx, webhook.id, &account).await?;
-                    if seen.is_news(known) {
-                        replace_known(tx, webhook.id, &account, known, &seen).await?;
-                    }
-                    watching.push((webhook, known));
+                let known = find_known(tx, &account).await?;
+                if !seen.is_news(known, &webhooks) {
+                    return Ok(Vec::new());
                 }
+                replace_known(tx, &account, known, &seen).await?;
                 let mut notified = Vec::new();
-                for (event, webhooks) in seen.announced(&account, &watching, now, random) {
+                for (event, webhooks) in seen.announced(&account, known, &webhooks, now, random) {
                     insert_event(tx, &event).await?;
                     notified.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
                 }
@@ -71,16 +69,11 @@ impl Events {
     }
 }
 
-/// What a webhook knows of the account.
-async fn find_known(
-    tx: &mut Transaction<'_>,
-    webhook: WebhookId,
-    account: &Account,
-) -> Result<Option<KnownBalance>> {
+async fn find_known(tx: &mut Transaction<'_>, account: &Account) -> Result<Option<KnownBalance>> {
     sql! {
-        "SELECT {columns} FROM webhook_balances
-         WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id}",
-        columns = KnownBalance::COLUMNS, account.operator_id, webhook, account.id
+        "SELECT {columns} FROM accounts
+         WHERE operator_id = {operator_id} AND account_id = {id} AND watched_at IS NOT NULL",
+        columns = KnownBalance::COLUMNS, account.operator_id, account.id
     }
     .fetch_optional(tx)
     .await
@@ -89,24 +82,15 @@ async fn find_known(
 /// `Contended` when another reading came in between.
 async fn replace_known(
     tx: &mut Transaction<'_>,
-    webhook: WebhookId,
     account: &Account,
     known: Option<KnownBalance>,
     seen: &BalanceSeen,
 ) -> Result<()> {
-    let write = match known {
-        None => sql! {
-            "INSERT INTO webhook_balances {row} ON CONFLICT (operator_id, webhook_id, account_id) DO NOTHING",
-            row = columns! {
-                account.operator_id, webhook_id = webhook, account_id = account.id,
-                balance_usdc = seen.balance, seen.read_at
-            }
-        },
-        Some(known) => sql! {
-            "UPDATE webhook_balances SET balance_usdc = {balance}, read_at = {read_at}
-             WHERE operator_id = {operator_id} AND webhook_id = {webhook} AND account_id = {id} AND read_at = {known}",
-            account.operator_id, webhook, account.id, seen.balance, seen.read_at, known = known.read_at
-        },
+    let replaced = sql! {
+        "UPDATE accounts SET watched_usdc = {balance}, watched_at = {read_at}
+         WHERE operator_id = {operator_id} AND account_id = {id} AND COALESCE(watched_at, '') = {known}",
+        account.operator_id, account.id, seen.balance, seen.read_at,
+        known = OrEmpty(known.map(|known| known.read_at))
     };
-    if write.touches(tx).await? { Ok(()) } else { Err(StoreError::Contended) }
+    if replaced.touches(tx).await? { Ok(()) } else { Err(StoreError::Contended) }
 }

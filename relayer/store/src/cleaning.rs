@@ -94,13 +94,6 @@ impl Upkeep {
                 operator, webhook, rows
             },
             sql! {
-                "DELETE FROM webhook_balances
-                 WHERE operator_id = {operator} AND webhook_id = {webhook} AND account_id IN (
-                     SELECT account_id FROM webhook_balances
-                     WHERE operator_id = {operator} AND webhook_id = {webhook} LIMIT {rows})",
-                operator, webhook, rows
-            },
-            sql! {
                 "DELETE FROM deleted_webhooks
                  WHERE operator_id = {operator} AND webhook_id = {webhook} AND NOT EXISTS (
                      SELECT 1 FROM deliveries

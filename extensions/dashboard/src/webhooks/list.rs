@@ -53,7 +53,7 @@ fn group(event: &EventType) -> &'static str {
 
 /// The sentence of the OpenAPI document about an event.
 fn about(event: &EventType) -> String {
-    event.described().fires_when.replace('`', "")
+    event.fires_when().replace('`', "")
 }
 
 impl WebhooksPage {

@@ -1,5 +1,6 @@
 use super::support::{Scene, at};
 use purser_model::*;
+use std::sync::atomic::Ordering;
 
 const LOW: [EventType; 1] = [EventType::BalanceLowThreshold];
 
@@ -127,6 +128,26 @@ async fn every_threshold_has_its_own_crossing_and_webhooks() {
         (1, 1, 1, 0)
     );
     assert_eq!(announced(&scene).await.len(), 2, "one event per threshold");
+}
+
+#[tokio::test]
+async fn webhook_compares_with_what_was_read_since_it_was_made() {
+    let scene = Scene::set().await;
+    let made_at = async |number, second| {
+        scene.now.store(second, Ordering::SeqCst);
+        scene.webhook(number, "a.example.com", &LOW, 50).await.0
+    };
+    let first = made_at(1, 0).await;
+    holds(&scene, 60, 1).await;
+    let second = made_at(2, 5).await;
+    holds(&scene, 60, 6).await;
+    let third = made_at(3, 7).await;
+    holds(&scene, 40, 8).await;
+    let count = async |webhook| scene.deliveries(webhook).await.len();
+    assert_eq!((count(&first).await, count(&second).await, count(&third).await), (1, 1, 0));
+    holds(&scene, 60, 9).await;
+    holds(&scene, 40, 10).await;
+    assert_eq!((count(&first).await, count(&second).await, count(&third).await), (2, 2, 1));
 }
 
 #[tokio::test]

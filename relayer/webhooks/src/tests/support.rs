@@ -107,7 +107,7 @@ pub struct Scene {
     pub stop: CancellationToken,
     key: ApiKey,
     transfers: Mutex<u8>,
-    now: Arc<AtomicI64>,
+    pub now: Arc<AtomicI64>,
     folder: TempDir,
 }
 

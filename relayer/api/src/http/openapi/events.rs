@@ -111,7 +111,6 @@ const HEADERS: [(&str, &str, &str); 5] = [
 pub(super) fn webhooks(components: &mut Components) -> Paths {
     let mut paths = Paths::new();
     for event_type in EventType::ALL {
-        let described = event_type.described();
         let words: Vec<&str> = event_type.as_str().split('.').collect();
         let schema = RefOr::<Schema>::Ref(Ref::from_schema_name(event_type.schema_name()));
         let body = RequestBodyBuilder::new()
@@ -123,7 +122,7 @@ pub(super) fn webhooks(components: &mut Components) -> Paths {
         let operation = OperationBuilder::new()
             .operation_id(Some(format!("on_{}", words.join("_"))))
             .summary(Some(event_type.as_str()))
-            .description(Some(described.fires_when))
+            .description(Some(event_type.fires_when()))
             .tag("Webhooks")
             .securities(Some([SecurityRequirement::default()]))
             // Nobody calls them: generators of clients would make methods of them, and some make what does not compile.
