@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::net::IpAddr;
 
 use purser_core::{ChainFault, LedgerError, PaymentError};
@@ -278,69 +279,35 @@ impl From<StopsOnly> for ServiceError {
 
 impl From<StoreError> for ServiceError {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::QuotaExceeded(exceeded) => Self::QuotaExceeded(exceeded),
+        let meant = match &error {
+            StoreError::QuotaExceeded(exceeded) => Self::QuotaExceeded(*exceeded),
             StoreError::Unavailable { .. } | StoreError::DiskFull(_) | StoreError::NoRoom => {
-                tracing::warn!(%error, "the database is unavailable");
                 Self::StoreUnavailable
             }
-            error => {
-                tracing::error!(%error, "the database failed");
-                Self::Internal
-            }
-        }
+            _ => Self::Internal,
+        };
+        meant.logged(&error)
     }
 }
 
-/// Logs the cause, unless the caller is at fault.
 impl From<PaymentError> for ServiceError {
     fn from(error: PaymentError) -> Self {
-        match &error {
-            PaymentError::Ledger(LedgerError::Unavailable(_)) => {
-                tracing::warn!(%error, "the database is unavailable");
-            }
-            PaymentError::Ledger(_) => tracing::error!(%error, "the database failed"),
-            PaymentError::Chain(fault) => log_fault(fault),
-            PaymentError::Inconsistent(what) => tracing::error!(what, "our records contradict themselves"),
-            PaymentError::KeyTaken
-            | PaymentError::KeyPaidElsewhere
-            | PaymentError::Duplicate(_)
-            | PaymentError::TooManyRefusals { .. }
-            | PaymentError::Gone => {}
-        }
-        told(&error)
+        meant(&error).logged(&error)
     }
 }
 
-/// What a caller is told of an error that was logged.
-pub(super) fn told(error: &PaymentError) -> ServiceError {
-    match error {
-        PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere => ServiceError::IdempotencyConflict(None),
-        PaymentError::Duplicate(earlier) => ServiceError::LikelyDuplicate(*earlier),
-        PaymentError::TooManyRefusals { retry_after_seconds } => {
-            ServiceError::TooManyRefusals { retry_after_seconds: *retry_after_seconds }
-        }
-        PaymentError::Chain(fault) => of_fault(fault),
-        PaymentError::Ledger(LedgerError::Unavailable(_)) => ServiceError::StoreUnavailable,
-        PaymentError::Gone => ServiceError::NotFound(Resource::Transfer),
-        PaymentError::Ledger(_) | PaymentError::Inconsistent(_) => ServiceError::Internal,
-    }
-}
-
-/// For a request that did nothing yet. Logs the cause.
+/// For a request that did nothing yet.
 impl From<ChainFault> for ServiceError {
     fn from(fault: ChainFault) -> Self {
-        log_fault(&fault);
-        of_fault(&fault)
+        of_fault(&fault).logged(&fault)
     }
 }
 
-/// For a request that did nothing yet; see [`after_sending`]. Logs the cause, unless it was logged before.
+/// For a request that did nothing yet; see [`after_sending`].
 impl From<ChainError> for ServiceError {
     fn from(error: ChainError) -> Self {
         match error {
             ChainError::PolicyChanged => Self::PolicyChanged,
-            // The recorder logs this one.
             ChainError::Unrecorded => Self::Unrecorded,
             ChainError::RentOfAnother { rent_refund, .. } => {
                 let message = format!(
@@ -361,14 +328,18 @@ impl From<ChainError> for ServiceError {
     }
 }
 
-fn log_fault(fault: &ChainFault) {
-    match fault {
-        ChainFault::Unavailable(_) => tracing::warn!(error = %fault, "the chain is unavailable"),
-        ChainFault::Refused(_) => {
-            tracing::error!(error = %fault, "the chain rejected what it should have accepted");
+/// What an error of a transfer means to its caller.
+pub(super) fn meant(error: &PaymentError) -> ServiceError {
+    match error {
+        PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere => ServiceError::IdempotencyConflict(None),
+        PaymentError::Duplicate(earlier) => ServiceError::LikelyDuplicate(*earlier),
+        PaymentError::TooManyRefusals { retry_after_seconds } => {
+            ServiceError::TooManyRefusals { retry_after_seconds: *retry_after_seconds }
         }
-        // The signer checks log these.
-        ChainFault::AuthorityRotated | ChainFault::FeePayerEmpty | ChainFault::SignerUnavailable => {}
+        PaymentError::Chain(fault) => of_fault(fault),
+        PaymentError::Ledger(LedgerError::Unavailable(_)) => ServiceError::StoreUnavailable,
+        PaymentError::Gone => ServiceError::NotFound(Resource::Transfer),
+        PaymentError::Ledger(_) | PaymentError::Inconsistent(_) => ServiceError::Internal,
     }
 }
 
@@ -379,6 +350,20 @@ const fn of_fault(fault: &ChainFault) -> ServiceError {
         ChainFault::FeePayerEmpty => ServiceError::FeePayerEmpty,
         ChainFault::SignerUnavailable => ServiceError::SignerUnavailable,
         ChainFault::Refused(_) => ServiceError::Internal,
+    }
+}
+
+impl ServiceError {
+    /// Logs the cause of what the people who run the service have to know. Keys, wallets and signers are checked, and logged, by
+    /// themselves; the rest is the caller's.
+    fn logged(self, cause: &dyn Error) -> Self {
+        match &self {
+            Self::Internal => tracing::error!(error = %cause, "a fault of ours"),
+            Self::StoreUnavailable => tracing::warn!(error = %cause, "the database is unavailable"),
+            Self::ChainUnavailable { .. } => tracing::warn!(error = %cause, "the chain is unavailable"),
+            _ => {}
+        }
+        self
     }
 }
 

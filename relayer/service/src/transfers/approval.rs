@@ -4,7 +4,7 @@ use purser_core::Rejected;
 
 use super::{TransferView, Transfers, payer};
 use crate::audit_scope::AuditScope;
-use crate::error::{ServiceError, told};
+use crate::error::{ServiceError, meant};
 use purser_model::{Account, Address, ApprovalEnd, Invalid, Operator, OperatorId, Recipient, TransferId};
 
 /// The answer to a new request for an approval, in a build without approvals.
@@ -22,7 +22,7 @@ impl Transfers {
         end: ApprovalEnd,
         _: &AuditScope,
     ) -> Result<TransferView, ServiceError> {
-        match self.engine.end_approval(operator, id, end).await.map_err(|error| told(&error))? {
+        match self.engine.end_approval(operator, id, end).await.map_err(|error| meant(&error))? {
             Rejected::Done(transfer) => self.views.one(*transfer).await,
             Rejected::TooLate(transfer) => Err(ServiceError::ApprovalClosed(transfer.state.status())),
         }

@@ -21,7 +21,7 @@ use self::approval::asks_nobody;
 pub(super) use self::observer::{TransferObserver, UNUSED_BYTES};
 pub use self::read::Preview;
 pub use self::views::{ApprovalPage, TransferView, TransferViews};
-use super::error::{Resource, ServiceError, told};
+use super::error::{Resource, ServiceError, meant};
 use super::reads::{addresses, find_payer};
 use crate::Inside;
 use crate::parts::finish;
@@ -152,7 +152,7 @@ impl Transfers {
             }
         };
         let ended = self.engine.wait(principal.operator_id(), id, watch, deadline).await;
-        let Ended { transfer, checks } = ended.map_err(|error| told(&error))?;
+        let Ended { transfer, checks } = ended.map_err(|error| meant(&error))?;
         crash_point!("answer.before");
         Ok(TransferAnswer { view: self.views.one(transfer).await?, replayed, checks })
     }
