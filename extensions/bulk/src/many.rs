@@ -113,7 +113,15 @@ impl Many {
             ManyChange::Policy(update) => {
                 let expected_version = Some(planned.expected_version);
                 let update = PolicyUpdate { expected_version, ..update.clone() };
-                let view = policies::patch_planned(&self.inside, operator, planned.id, update, by).await?;
+                let view = policies::change(
+                    &self.inside,
+                    operator,
+                    planned.id,
+                    update,
+                    by,
+                    policies::UpdateMode::MergePlanned,
+                )
+                .await?;
                 Ok(match view.tx_signature {
                     Some(Signature(tx_signature)) => ManyDone::Applied { tx_signature },
                     None => ManyDone::Waits { effective_at: view.effective_at },

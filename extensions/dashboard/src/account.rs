@@ -290,7 +290,8 @@ pub async fn pause(
         }
         _ => PolicyUpdate { paused: Some(true), ..PolicyUpdate::default() },
     };
-    match policies::patch(&services.inside, &signed.operator, id, update, (signed.principal.key_id(), &scope))
+    let by = (signed.principal.key_id(), &scope);
+    match policies::change(&services.inside, &signed.operator, id, update, by, policies::UpdateMode::Merge)
         .await
     {
         Ok(change) => Ok(after_change(id, &change)),

@@ -379,7 +379,9 @@ async fn carry_out(
     let is_confirmed = form.text("step") == "change";
     if is_confirmed && form.text("compared") == fields {
         let by = (signed.principal.key_id(), scope);
-        let change = policies::patch(&services.inside, &signed.operator, id, update, by).await?;
+        let change =
+            policies::change(&services.inside, &signed.operator, id, update, by, policies::UpdateMode::Merge)
+                .await?;
         return Ok(FormOutcome::Done(after_change(id, &change)));
     }
     let budgets = KnownBudgets::of(services, &signed.operator).await;

@@ -1,6 +1,6 @@
 //! Changes policies. Nobody overwrites a policy that they have not seen: the program compares versions.
 
-use super::{Omitted, PolicyComparison, PolicyView, ReadAccount};
+use super::{PolicyComparison, PolicyView, ReadAccount, UpdateMode};
 use crate::ServiceError;
 use crate::allowlist::resolve;
 use crate::audit_scope::AuditScope;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
 
-/// What a PATCH would do now; changes nothing. Errors as [`super::patch`].
+/// What a PATCH would do now; changes nothing. Errors as [`change`].
 pub async fn compare(
     inside: &Arc<Inside>,
     operator: &Operator,
@@ -27,7 +27,7 @@ pub async fn compare(
 ) -> Result<PolicyComparison, ServiceError> {
     inside.read_limiter.take(operator.id).await?;
     let current = super::read(inside, operator, id).await?;
-    let after = asked(inside, operator, &current, update, Omitted::StayAsTheyAre).await?;
+    let after = asked(inside, operator, &current, update, UpdateMode::Merge).await?;
     let bounds_after = super::bounds::asked_bounds(inside, operator, &current, update).await?;
     let warnings = super::warnings::warnings(inside, operator, &current.account, &after, &bounds_after).await;
     let bounds_before = current.agent.bounds();
@@ -38,14 +38,20 @@ pub async fn compare(
     Ok(PolicyComparison { before, after, bounds_before, bounds_after, warnings, waits })
 }
 
-pub(super) async fn change(
+/// Changes the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return, unless it
+/// loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible allowlist entry, or no reason
+/// where the operator requires one. PolicyChanged: the version in force is not the expected one, another one came into force before
+/// a pause was lifted, or in a merge somebody else changes the policy at the same time. TooManyReads: the operator's turn to change
+/// something does not come soon; a pause waits for none.
+pub async fn change(
     inside: &Arc<Inside>,
     operator: &Operator,
     id: AccountId,
     mut update: PolicyUpdate,
     (key_id, scope): (KeyId, &AuditScope),
-    (omitted, takes_turn): (Omitted, bool),
+    mode: UpdateMode,
 ) -> Result<PolicyView, ServiceError> {
+    let takes_turn = mode != UpdateMode::MergePlanned;
     let work = {
         let (inside, operator, scope) = (inside.clone(), operator.clone(), scope.clone());
         let asking = Asking { key_id, reason: update.reason.clone() };
@@ -83,10 +89,10 @@ pub(super) async fn change(
                     Some(turn) => turn,
                     None => writer.lock().await,
                 };
-                let mut tries_left = match (omitted, update.expected_version) {
+                let mut tries_left = match (mode, update.expected_version) {
                     // A full replacement also replaces changes that came in between.
-                    (Omitted::TakeDefaults, None) => TRIES_MAX - 1,
-                    (Omitted::TakeDefaults, Some(_)) | (Omitted::StayAsTheyAre, _) => 0,
+                    (UpdateMode::Replace, None) => TRIES_MAX - 1,
+                    (UpdateMode::Replace, Some(_)) | (UpdateMode::Merge | UpdateMode::MergePlanned, _) => 0,
                 };
                 loop {
                     let mut current = match read.take() {
@@ -102,7 +108,7 @@ pub(super) async fn change(
                         (stopped, holds) = (Some(again), true);
                         current = super::read(&inside, &operator, id).await?;
                     }
-                    let asked = asked(&inside, &operator, &current, &update, omitted).await?;
+                    let asked = asked(&inside, &operator, &current, &update, mode).await?;
                     // But it must not lift a pause that may have come after the request.
                     let lifts = current.agent.policy.paused && !asked.paused;
                     if lifts && current.agent.policy_version != version {
@@ -149,7 +155,7 @@ async fn asked(
     operator: &Operator,
     current: &ReadAccount,
     update: &PolicyUpdate,
-    omitted: Omitted,
+    mode: UpdateMode,
 ) -> Result<SpendingPolicy, ServiceError> {
     let AgentOnChain { policy, policy_version, .. } = &current.agent;
     if update.expected_version.is_some_and(|expected| expected != *policy_version) {
@@ -159,9 +165,9 @@ async fn asked(
         None => None,
         Some(asked) => Some(resolve(inside, operator, asked, &policy.allowlist).await?),
     };
-    Ok(match omitted {
-        Omitted::TakeDefaults => update.replace(allowlist, policy),
-        Omitted::StayAsTheyAre => update.merge(allowlist, policy),
+    Ok(match mode {
+        UpdateMode::Replace => update.replace(allowlist, policy),
+        UpdateMode::Merge | UpdateMode::MergePlanned => update.merge(allowlist, policy),
     })
 }
 

@@ -9,7 +9,7 @@ mod versions;
 mod warnings;
 
 pub(crate) use self::apply::reconcile;
-pub use self::change::compare;
+pub use self::change::{change, compare};
 pub use self::pending::{drop_pending, list_waiting};
 pub use self::plan::plan;
 pub use self::versions::{version, versions};
@@ -23,11 +23,10 @@ use utoipa::ToSchema;
 use super::error::{Resource, ServiceError};
 use super::reads::{read_agent, read_operator};
 use crate::Inside;
-use crate::audit_scope::AuditScope;
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
 use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit};
 use purser_model::wire::{PolicyFields, WarningBody};
-use purser_model::{Account, AccountId, BudgetId, KeyId, Operator, PolicyUpdate, SpendingPolicy, Timestamp};
+use purser_model::{Account, AccountId, BudgetId, Operator, SpendingPolicy, Timestamp};
 use purser_policy::Warning;
 
 /// An account's policy; `tx_signature` where it was just put in force, `effective_at` where the change has to wait, and `warnings`
@@ -90,12 +89,15 @@ pub struct PolicyComparison {
     pub waits: Option<u32>,
 }
 
+/// What a change does with the fields that it does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Omitted {
-    /// PUT
-    TakeDefaults,
-    /// PATCH
-    StayAsTheyAre,
+pub enum UpdateMode {
+    /// PUT: they take their defaults.
+    Replace,
+    /// PATCH: they stay as they are.
+    Merge,
+    /// The same for one of many whose plan had the operator's turn.
+    MergePlanned,
 }
 
 /// An account and its operator as the chain has them.
@@ -122,43 +124,6 @@ pub async fn get(
     let current = read(inside, operator, id).await?;
     let pending = pending::pending(inside, operator, &current).await?;
     Ok(PolicyView::new(id, &current.agent, pending))
-}
-
-/// Replaces the policy on behalf of this key; `paused` alone changes only that. The policy is in force on return,
-/// unless it loosens something and the operator delays loosening. NotFound: the account. Invalid: an impossible
-/// allowlist entry, or no reason where the operator requires one. PolicyChanged: the version in force is not the expected one, or another one came into force
-/// before a pause was lifted. TooManyReads: the operator's turn to change something does not come soon; a pause waits for none.
-pub async fn put(
-    inside: &Arc<Inside>,
-    operator: &Operator,
-    id: AccountId,
-    update: PolicyUpdate,
-    by: (KeyId, &AuditScope),
-) -> Result<PolicyView, ServiceError> {
-    change::change(inside, operator, id, update, by, (Omitted::TakeDefaults, true)).await
-}
-
-/// Changes the given fields and keeps the others. As [`put`]; PolicyChanged also when somebody else
-/// changes the policy at the same time.
-pub async fn patch(
-    inside: &Arc<Inside>,
-    operator: &Operator,
-    id: AccountId,
-    update: PolicyUpdate,
-    by: (KeyId, &AuditScope),
-) -> Result<PolicyView, ServiceError> {
-    change::change(inside, operator, id, update, by, (Omitted::StayAsTheyAre, true)).await
-}
-
-/// As [`patch`], for one of many whose plan had the operator's turn.
-pub async fn patch_planned(
-    inside: &Arc<Inside>,
-    operator: &Operator,
-    id: AccountId,
-    update: PolicyUpdate,
-    by: (KeyId, &AuditScope),
-) -> Result<PolicyView, ServiceError> {
-    change::change(inside, operator, id, update, by, (Omitted::StayAsTheyAre, false)).await
 }
 
 async fn read(inside: &Arc<Inside>, operator: &Operator, id: AccountId) -> Result<ReadAccount, ServiceError> {

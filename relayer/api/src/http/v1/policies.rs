@@ -91,7 +91,7 @@ async fn checked_update(
     let pause = update.pauses().then(|| update.pause_alone());
     match (bound(inside, (operator, id), headers, (update, read_only)).await, pause) {
         (Err(ApiError::Service(error)), Some(pause)) => {
-            policies::patch(inside, operator, id, pause, by).await?;
+            policies::change(inside, operator, id, pause, by, policies::UpdateMode::Merge).await?;
             Err(ServiceError::PauseHolds(Box::new(error)).into())
         }
         (bound, _) => bound,
@@ -171,7 +171,9 @@ pub async fn put(
 ) -> Result<Response, ApiError> {
     let by = (asker.key_id(), &scope);
     let update = checked_update(&inside, (&operator, account_id, by), &headers, &body).await?;
-    Ok(answer(policies::put(&inside, &operator, account_id, update, by).await?))
+    Ok(answer(
+        policies::change(&inside, &operator, account_id, update, by, policies::UpdateMode::Replace).await?,
+    ))
 }
 
 /// Change fields of an account's policy
@@ -200,7 +202,9 @@ pub async fn patch(
 ) -> Result<Response, ApiError> {
     let by = (asker.key_id(), &scope);
     let update = checked_update(&inside, (&operator, account_id, by), &headers, &body).await?;
-    Ok(answer(policies::patch(&inside, &operator, account_id, update, by).await?))
+    Ok(answer(
+        policies::change(&inside, &operator, account_id, update, by, policies::UpdateMode::Merge).await?,
+    ))
 }
 
 /// Drop the policy that waits
