@@ -39,7 +39,10 @@ pub fn run(inside: &Arc<Inside>, every: Duration) {
     let this = inside.clone();
     inside.tasks.every("conditions", every, move || {
         let inside = this.clone();
-        async move { Ok::<(), Infallible>(look(&inside).await) }
+        async move {
+            look(&inside).await;
+            Ok::<(), Infallible>(())
+        }
     });
 }
 
