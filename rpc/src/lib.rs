@@ -18,6 +18,7 @@ pub mod wire;
 
 pub use counters::{MethodCount, NodeFigures};
 pub use node_fault::{CallError, NodeFault, RpcError};
+pub use nodes::COMPARE_EVERY;
 pub use transport::{Calls, NoClient, Patience, Resolver, Through};
 pub use wire::{AtSlot, Commitment, RawAccount, SignatureInfo, SignatureStatus};
 
@@ -31,7 +32,6 @@ use solana_sdk::pubkey::Pubkey;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Most keys that `getMultipleAccounts` takes.
@@ -112,9 +112,9 @@ impl Rpc {
         self.nodes.clocks()
     }
 
-    /// Compares the nodes with each other until `stop`.
-    pub async fn compare_nodes(&self, stop: CancellationToken) {
-        self.nodes.compare(stop).await;
+    /// Compares several nodes with each other, once. Do so every [`COMPARE_EVERY`].
+    pub async fn compare_nodes(&self) {
+        self.nodes.compare().await;
     }
 
     pub async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: Value) -> Result<T, RpcError> {

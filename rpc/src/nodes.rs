@@ -11,7 +11,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -29,7 +28,7 @@ const REST_CONTRADICTED: Duration = Duration::from_secs(30);
 /// The longest pause that a node may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 /// How often to compare several nodes with each other.
-const COMPARE_EVERY: Duration = Duration::from_secs(5);
+pub const COMPARE_EVERY: Duration = Duration::from_secs(5);
 /// How many slots (10 s of them) a node may be behind two others.
 const SLOTS_BEHIND_MAX: u64 = 50;
 /// A node whose slot stays the same for so long is asked last, and after the longer time it has no say either in what all must
@@ -226,21 +225,8 @@ impl Nodes {
         (self.count() < 2 || !clocks.is_empty()).then_some(clocks)
     }
 
-    /// Compares the nodes' slots and clocks until `stop`, if there are several nodes.
-    pub async fn compare(&self, stop: CancellationToken) {
-        if self.count() < 2 {
-            return;
-        }
-        loop {
-            self.compare_once().await;
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = sleep(COMPARE_EVERY) => {}
-            }
-        }
-    }
-
-    async fn compare_once(&self) {
+    /// Compares the slots and clocks of several nodes, once.
+    pub async fn compare(&self) {
         let params = json!([{ "commitment": "processed" }]);
         let params = &params;
         let asked = self.nodes.iter().map(|node| async move {

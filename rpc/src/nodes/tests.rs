@@ -146,10 +146,10 @@ async fn a_node_far_behind_two_others_is_asked_last() {
     second.set(|node| node.finalized = 1_000 + SLOTS_BEHIND_MAX);
     third.set(|node| node.finalized = 9_000);
     let nodes = nodes(&[&first, &second, &third]);
-    nodes.compare_once().await;
+    nodes.compare().await;
     assert_eq!(ask(&nodes).await, Ok(0), "what one node claims is not believed");
     second.set(|node| node.finalized += 1);
-    nodes.compare_once().await;
+    nodes.compare().await;
     assert_eq!(ask(&nodes).await, Ok(1));
 }
 
@@ -160,7 +160,7 @@ async fn a_node_that_stands_still_is_asked_last_and_set_aside_after_a_minute() {
     let nodes = nodes(&[&still, &second]);
     for slot in 0..15 {
         second.set(|node| node.finalized = slot);
-        nodes.compare_once().await;
+        nodes.compare().await;
         let (asked, moving) =
             if slot < 2 { (0, vec![0, 1]) } else { (1, if slot < 12 { vec![0, 1] } else { vec![1] }) };
         assert_eq!((ask(&nodes).await, nodes.moving()), (Ok(asked), moving), "at {slot}");
@@ -168,7 +168,7 @@ async fn a_node_that_stands_still_is_asked_last_and_set_aside_after_a_minute() {
     }
     second.set(|node| node.hangs = true);
     still.set(|node| node.finalized += 1);
-    nodes.compare_once().await;
+    nodes.compare().await;
     assert_eq!(nodes.moving(), [0, 1], "silence for a moment is no standstill");
 }
 
@@ -181,13 +181,13 @@ async fn clocks_of_several_nodes_are_known_for_a_while_after_they_were_read() {
     assert_eq!(alone.clocks(), Some(Vec::new()), "one node has no other to agree with");
     let nodes = nodes(&[&first, &second]);
     assert_eq!(nodes.clocks(), None, "nothing is known yet");
-    nodes.compare_once().await;
+    nodes.compare().await;
     assert_eq!(nodes.clocks(), Some(vec![1_000, 90_000]));
     sleep(Duration::from_secs(10)).await;
     assert_eq!(nodes.clocks(), Some(vec![1_010, 90_010]));
     down(&second, NodeFault::Unreachable);
     sleep(CLOCK_AGE_MAX).await;
     assert_eq!(nodes.clocks(), None);
-    nodes.compare_once().await;
+    nodes.compare().await;
     assert_eq!(nodes.clocks(), Some(vec![1_000]));
 }

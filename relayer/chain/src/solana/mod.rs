@@ -49,8 +49,9 @@ use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
 use purser_rpc::wire::RawAccount;
-use purser_rpc::{Calls, NoClient, Rpc, Through};
+use purser_rpc::{COMPARE_EVERY, Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -151,8 +152,14 @@ impl SolanaChain {
             async move { submitter.run(stop).await }
         });
         if rpc.nodes() > 1 {
-            let (rpc, stop) = (rpc.clone(), stop.clone());
-            tasks.keep("node comparison", async move { rpc.compare_nodes(stop).await });
+            let rpc = rpc.clone();
+            tasks.every("node comparison", COMPARE_EVERY, move || {
+                let rpc = rpc.clone();
+                async move {
+                    rpc.compare_nodes().await;
+                    Ok::<(), Infallible>(())
+                }
+            });
         }
         tasks.start({
             let (rpc, stop) = (rpc.clone(), stop.clone());

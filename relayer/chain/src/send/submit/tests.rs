@@ -3,6 +3,7 @@
 use super::*;
 use crate::send::cross_check;
 use crate::send::flight::Followed;
+use purser_rpc::COMPARE_EVERY;
 use purser_rpc::node_fault::NodeFault;
 use purser_rpc::scripted_node::{ScriptedNode, status};
 use serde_json::json;
@@ -39,7 +40,14 @@ fn start_with_life(nodes: &[&ScriptedNode], life: Duration) -> Arc<Submitter> {
     let (looping, stops) = (submitter.clone(), stop.clone());
     tasks.spawn(async move { looping.run(stops).await });
     let comparing = submitter.rpc.clone();
-    tasks.spawn(async move { comparing.compare_nodes(stop).await });
+    if nodes.len() > 1 {
+        tasks.spawn(async move {
+            loop {
+                comparing.compare_nodes().await;
+                tokio::time::sleep(COMPARE_EVERY).await;
+            }
+        });
+    }
     submitter
 }
 
