@@ -4,14 +4,7 @@ use std::str::FromStr;
 use purser_policy::tag_of;
 use ulid::Ulid;
 
-use super::Timestamp;
-
-/// The text is not the expected prefix followed by 26 upper-case Crockford base32 characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be `{prefix}` followed by 26 upper-case Crockford base32 characters")]
-pub struct IdError {
-    prefix: &'static str,
-}
+use super::{ParseError, Timestamp};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal $(, $schema:literal: $what:literal)?) => {
@@ -35,9 +28,9 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = IdError;
+            type Err = ParseError;
 
-            fn from_str(text: &str) -> Result<Self, IdError> {
+            fn from_str(text: &str) -> Result<Self, ParseError> {
                 parse(text, $prefix).map(Self)
             }
         }
@@ -137,13 +130,14 @@ fn ulid(at: Timestamp, random: u128) -> Ulid {
     Ulid::from_parts(at.unix_milliseconds().max(0) as u64, random)
 }
 
-fn parse(text: &str, prefix: &'static str) -> Result<Ulid, IdError> {
-    let error = IdError { prefix };
-    let digits = text.strip_prefix(prefix).ok_or(error)?;
-    let ulid = Ulid::from_string(digits).map_err(|_| error)?;
+fn parse(text: &str, prefix: &'static str) -> Result<Ulid, ParseError> {
+    let digits = text.strip_prefix(prefix);
+    let ulid = digits.and_then(|digits| Ulid::from_string(digits).ok());
     // The decoder accepts lower case and overlong values, but one id has one text.
     let mut canonical = [0u8; ulid::ULID_LEN];
-    if ulid.array_to_str(&mut canonical) == digits { Ok(ulid) } else { Err(error) }
+    let ulid = ulid.filter(|ulid| Some(&*ulid.array_to_str(&mut canonical)) == digits);
+    let must_be = || format!("must be `{prefix}` followed by 26 upper-case Crockford base32 characters");
+    ulid.ok_or_else(|| must_be().into())
 }
 
 #[cfg(test)]

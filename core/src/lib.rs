@@ -39,6 +39,7 @@ mod memo;
 mod network;
 mod new_transfer;
 mod outside;
+mod parse_error;
 mod recipient;
 mod rejection;
 #[cfg(feature = "schema")]
@@ -47,7 +48,7 @@ mod time;
 mod transfer;
 mod transfer_state;
 
-pub use address::{Address, AddressError};
+pub use address::Address;
 pub use amount_text::usdc_text;
 pub use approval::{Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted};
 pub use caps::{BudgetState, CapsInUse, MonthCap};
@@ -67,8 +68,7 @@ pub use idempotency::{
     Fingerprint, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, transfer_tag,
 };
 pub use ids::{
-    AccountId, ActionId, EntryId, EventId, IdError, KeyId, OperatorId, PasskeyId, TransferId, WebhookId,
-    new_agent_id,
+    AccountId, ActionId, EntryId, EventId, KeyId, OperatorId, PasskeyId, TransferId, WebhookId, new_agent_id,
 };
 pub use invalid::{Invalid, check_text};
 pub use memo::{MEMO_CHARS_MAX, Memo};
@@ -79,10 +79,10 @@ pub use new_transfer::{
 pub use outside::{
     Chain, Clock, GivesBack, Ledger, LedgerError, Observer, Outside, Room, Signer, Tasks, Work, agreed_now,
 };
+pub use parse_error::ParseError;
 pub use purser_policy::{Limit, REQUEST_AHEAD_SECONDS, REQUEST_SECONDS, UsdcAmount};
 pub use recipient::{RECIPIENT_CHARS_MAX, Recipient};
 pub use rejection::{CheckedRule, Checks, Rejection, RejectionReason, RuleCheck};
-pub use time::{Timestamp, TimestampError};
+pub use time::Timestamp;
 pub use transfer::{Transfer, TransferRequest};
 pub use transfer_state::{Settlement, SignedTransfer, TransferState, TransferStatus, WrongState};
-pub use words::UnknownWord;

@@ -1,7 +1,5 @@
 //! Enums whose variants are words: one list of them, from which the way to text and back follows.
 
-use std::fmt::Display;
-
 /// Declares an enum of words. They are stored, answered and announced as they stand here, and listed in this order. What is
 /// answered is described: `pub enum Colour = "Colour": "What it looks like." {`.
 #[macro_export]
@@ -33,11 +31,11 @@ macro_rules! words {
         }
 
         impl ::std::str::FromStr for $name {
-            type Err = $crate::UnknownWord;
+            type Err = $crate::ParseError;
 
-            fn from_str(text: &str) -> Result<Self, $crate::UnknownWord> {
+            fn from_str(text: &str) -> Result<Self, $crate::ParseError> {
                 let known = Self::ALL.into_iter().find(|known| known.as_str() == text);
-                known.ok_or_else(|| $crate::UnknownWord::not_among(Self::ALL))
+                known.ok_or_else(|| $crate::ParseError::not_among(Self::ALL))
             }
         }
 
@@ -50,27 +48,6 @@ macro_rules! words {
         $crate::as_text! { $name }
         $crate::described! { $name $(= $schema: $description)? }
     };
-}
-
-/// The text is none of the words.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("must be {0}")]
-pub struct UnknownWord(String);
-
-impl UnknownWord {
-    /// Names the words that are known.
-    pub fn not_among<const N: usize>(words: [impl Display; N]) -> Self {
-        Self(in_a_sentence(words))
-    }
-}
-
-/// Words for a sentence: `a`, `b` or `c`.
-fn in_a_sentence<const N: usize>(words: [impl Display; N]) -> String {
-    let mut words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    match (words.pop(), words.is_empty()) {
-        (Some(last), false) => format!("{} or {last}", words.join(", ")),
-        (last, _) => last.unwrap_or_default(),
-    }
 }
 
 #[cfg(test)]

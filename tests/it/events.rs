@@ -133,7 +133,7 @@ async fn watched(operator: &Operator, receiver: &Receiver, usdc: &str) -> Agent 
 /// Waits until the relayer has seen this balance. It writes the resulting announcements in the same transaction, so by then
 /// they are complete.
 async fn waits_until_known(agent: &Agent, usdc: &str) {
-    const KNOWN: &str = "SELECT watched_usdc FROM accounts WHERE account_id = $1";
+    const KNOWN: &str = "SELECT watched_usdc FROM accounts WHERE account_id = $1 AND watched_at IS NOT NULL";
     let file = agent.operator.app().folder().join("purser.db");
     let database = rusqlite::Connection::open(file).expect("opened");
     until(&format!("the known balance is {usdc}"), async || {
@@ -241,8 +241,8 @@ fn every_event_type_is_tested_here_and_explained() {
         std::fs::read_to_string(workspace().join("relayer/model/src/event.rs")).expect("events are named");
     let types: Vec<&str> = source
         .lines()
-        .skip_while(|line| !line.contains("pub enum EventType"))
-        .take_while(|line| line.trim() != "}")
+        .skip_while(|line| !line.starts_with("event_types! {"))
+        .take_while(|line| *line != "}")
         .filter(|line| line.contains(" = \""))
         .filter_map(|line| line.split('"').nth(1))
         .collect();

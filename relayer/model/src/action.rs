@@ -7,7 +7,7 @@ use std::str::FromStr;
 use purser_core::words;
 use serde_json::value::RawValue;
 
-use super::{ActionId, KeyHint, KeyId, OperatorId, SessionId, Timestamp};
+use super::{ActionId, KeyHint, KeyId, OperatorId, ParseError, SessionId, Timestamp};
 
 const WORD_CHARS_MAX: usize = 64;
 
@@ -15,18 +15,13 @@ const WORD_CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionWord(String);
 
-/// The text is no such word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 1 to {WORD_CHARS_MAX} letters, digits and underscores")]
-pub struct NoActionWord;
-
 impl FromStr for ActionWord {
-    type Err = NoActionWord;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoActionWord> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if text.is_empty() || text.len() > WORD_CHARS_MAX || !is_plain {
-            return Err(NoActionWord);
+            return Err(format!("must be 1 to {WORD_CHARS_MAX} letters, digits and underscores").into());
         }
         Ok(Self(text.to_owned()))
     }

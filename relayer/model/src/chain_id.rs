@@ -3,12 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Address;
-
-/// The text is not the expected prefix followed by an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be `{0}` followed by an address in base58")]
-pub struct ChainIdError(&'static str);
+use super::{Address, ParseError};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
@@ -22,12 +17,12 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = ChainIdError;
+            type Err = ParseError;
 
-            fn from_str(text: &str) -> Result<Self, ChainIdError> {
-                let error = ChainIdError($prefix);
-                let address: Address = text.strip_prefix($prefix).and_then(|text| text.parse().ok()).ok_or(error)?;
-                Ok(Self(address))
+            fn from_str(text: &str) -> Result<Self, ParseError> {
+                let address = text.strip_prefix($prefix).and_then(|text| text.parse().ok());
+                let must_be = concat!("must be `", $prefix, "` followed by an address in base58");
+                address.map(Self).ok_or_else(|| must_be.into())
             }
         }
 

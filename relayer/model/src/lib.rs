@@ -54,16 +54,15 @@ pub use account::{
     NAME_CHARS_MAX, Provisioning, ShownStatus,
 };
 pub use action::{
-    Action, ActionFilter, ActionOutcome, ActionWord, CountedActions, ListedAction, NoActionWord,
-    SentTransaction,
+    Action, ActionFilter, ActionOutcome, ActionWord, CountedActions, ListedAction, SentTransaction,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};
 pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{Balance, BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, present, read_body};
 pub use budget::UpdateBudget;
-pub use cell::{CellName, CellNameError};
-pub use chain_id::{BudgetId, ChainIdError, GrantId};
+pub use cell::CellName;
+pub use chain_id::{BudgetId, GrantId};
 pub use cidrs::{AllowedCidrs, CIDRS_MAX, read_range};
 pub use co_signature::{CO_SIGNATURES_MAX, CoSignature, CoSigned};
 pub use counterparties::{AllowlistEntry, Counterparties, CounterpartyKind, entries, of_entries};
@@ -90,10 +89,10 @@ pub use policy::{PolicyUpdate, has_no_limit};
 pub use policy_version::{Asking, PolicyReason, REASON_CHARS_MAX};
 pub use principal::Principal;
 pub use purser_core::{
-    AccountId, ActionId, Address, AddressError, Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted,
-    CheckedRule, Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt,
-    HaltScope, HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdError, IdempotencyKey, Invalid,
-    KeyId, Limit, MEMO_CHARS_MAX, Memo, Network, OperatorId, PasskeyId, PaymentMade, PaymentMeans,
+    AccountId, ActionId, Address, Approval, ApprovalEnd, ApprovalRequested, ApprovalWanted, CheckedRule,
+    Checks, Claim, Contradiction, EntryId, EventId, Failure, FailureCode, Fingerprint, Halt, HaltScope,
+    HaltedBy, IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_SECONDS, IdempotencyKey, Invalid, KeyId, Limit,
+    MEMO_CHARS_MAX, Memo, Network, OperatorId, ParseError, PasskeyId, PaymentMade, PaymentMeans,
     RECIPIENT_CHARS_MAX, Recipient, Rejection, RejectionReason, Reuse, RuleCheck, Settlement, SignedTransfer,
     Timestamp, Transfer, TransferId, TransferRequest, TransferState, TransferStatus, UsdcAmount, UsedKey,
     WebhookId, WrongState, check_text, happened_at, new_agent_id, transfer_tag, usdc_text,
@@ -109,7 +108,7 @@ pub use session::{
 };
 pub use spent::{LimitUsed, Spent, WatchedLimit};
 pub use stop::{Halted, Stop, Stopped};
-pub use tags::{NoTag, TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
+pub use tags::{TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
 pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
@@ -117,4 +116,4 @@ pub use webhook::{
     CreateWebhook, Delivering, DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP,
     Subscription, UpdateWebhook, WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
-pub use webhook_secret::{SealedSecret, SealingKey, SealingKeyError, Unsealable, WebhookSecret};
+pub use webhook_secret::{SealedSecret, SealingKey, Unsealable, WebhookSecret};

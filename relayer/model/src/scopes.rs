@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use purser_core::{UnknownWord, words};
+use purser_core::{ParseError, words};
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -108,9 +108,9 @@ impl fmt::Display for Scopes {
 }
 
 impl FromStr for Scopes {
-    type Err = UnknownWord;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let scopes = text.split(' ').map(str::parse).collect::<Result<Vec<Scope>, _>>()?;
         Ok(Self::of(&scopes))
     }

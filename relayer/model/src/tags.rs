@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Invalid;
+use super::{Invalid, ParseError};
 
 /// Most tags of an account.
 pub const TAGS_MAX: usize = 20;
@@ -16,21 +16,17 @@ pub const TAG_CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tag(String);
 
-/// The text is no tag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "must be 1 to {TAG_CHARS_MAX} lower-case letters a to z, digits and the characters `.`, `_`, `:`, `/`, `-`"
-)]
-pub struct NoTag;
-
 impl FromStr for Tag {
-    type Err = NoTag;
+    type Err = ParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoTag> {
+    fn from_str(text: &str) -> Result<Self, ParseError> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._:/-".contains(&byte);
         if text.is_empty() || text.len() > TAG_CHARS_MAX || !text.bytes().all(is_plain) {
-            return Err(NoTag);
+            let must_be = format!(
+                "must be 1 to {TAG_CHARS_MAX} lower-case letters a to z, digits and the characters `.`, `_`, `:`, `/`, `-`"
+            );
+            return Err(must_be.into());
         }
         Ok(Self(text.to_owned()))
     }

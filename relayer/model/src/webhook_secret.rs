@@ -7,8 +7,8 @@ use secrecy::{ExposeSecret, SecretBox, SecretString};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::WebhookId;
 use super::sealing::{self, NONCE_BYTES};
+use super::{ParseError, WebhookId};
 
 const PREFIX: &str = "whsec_";
 const TAG_BYTES: usize = 16;
@@ -70,11 +70,6 @@ impl SealedSecret {
 /// The key that seals secrets. It lives in the configuration, never in the database.
 pub struct SealingKey(SecretBox<[u8; 32]>);
 
-/// Not 32 bytes in base64 or hex.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")]
-pub struct SealingKeyError;
-
 /// A stored secret does not belong to this key and webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the webhook's secret was sealed with another key")]
@@ -82,15 +77,12 @@ pub struct Unsealable;
 
 impl SealingKey {
     /// Reads 32 bytes in base64 or hex; ignores surrounding white space.
-    pub fn parse(text: &str) -> Result<Self, SealingKeyError> {
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let text = text.trim();
-        let bytes = match hex::decode(text) {
-            Ok(bytes) => bytes,
-            Err(_) => STANDARD.decode(text).map_err(|_| SealingKeyError)?,
-        };
-        let bytes = Zeroizing::new(bytes);
-        let key: [u8; 32] = bytes.as_slice().try_into().map_err(|_| SealingKeyError)?;
-        Ok(Self(SecretBox::new(Box::new(key))))
+        let bytes = hex::decode(text).ok().or_else(|| STANDARD.decode(text).ok()).map(Zeroizing::new);
+        let key = bytes.and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
+        let must_be = "must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints";
+        key.map(|key| Self(SecretBox::new(Box::new(key)))).ok_or_else(|| must_be.into())
     }
 
     /// Seals a secret for the row of `webhook`. A nonce must be random and never reused.
