@@ -71,8 +71,8 @@ impl Tasks {
         });
     }
 
-    /// Starts work that is repeated: at once, and then `pause` after each time, until the stop, which may interrupt it anywhere. What
-    /// fails is tried again; of failures in a row, the first is logged.
+    /// Starts work that is repeated: at once, and then `pause` after each time, until the stop, which may interrupt it anywhere. The
+    /// first of several failures in a row is logged.
     pub fn every<E, W>(
         &self,
         name: &'static str,

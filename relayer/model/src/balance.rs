@@ -56,7 +56,7 @@ impl BalanceSeen {
     }
 
     /// The events that announce it to webhooks that watch the account: one for each threshold that was crossed, with the webhooks
-    /// that get it. What was read before a webhook was made is nothing that it could compare with.
+    /// that get it. A webhook compares with readings since it was made, and with none before.
     pub fn announced(
         &self,
         account: &Account,
