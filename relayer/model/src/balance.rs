@@ -47,16 +47,16 @@ pub struct KnownBalance {
 }
 
 impl BalanceSeen {
-    /// Whether it replaces what is known of the account. The same balance does for a webhook that was made since.
+    /// Whether it replaces the reading that is known. An equal balance does, too, for a webhook that watches only since then.
     pub fn is_news(&self, known: Option<KnownBalance>, watching: &[Webhook]) -> bool {
         known.is_none_or(|known| {
-            let is_new = |webhook: &Webhook| known.read_at < webhook.created_at;
+            let is_new = |webhook: &Webhook| known.read_at < webhook.watches_since;
             self.before(known).is_some() || self.is_later(known) && watching.iter().any(is_new)
         })
     }
 
     /// The events that announce it to webhooks that watch the account: one for each threshold that was crossed, with the webhooks
-    /// that get it. A webhook compares with readings since it was made, and with none before.
+    /// that get it. A webhook compares with readings since it watches, and with none before.
     pub fn announced(
         &self,
         account: &Account,
@@ -67,7 +67,7 @@ impl BalanceSeen {
     ) -> Vec<(Event, Vec<Webhook>)> {
         let mut crossed: BTreeMap<UsdcAmount, Vec<Webhook>> = BTreeMap::new();
         for webhook in watching {
-            let known = known.filter(|known| known.read_at >= webhook.created_at);
+            let known = known.filter(|known| known.read_at >= webhook.watches_since);
             let before = known.and_then(|known| self.before(known));
             let threshold = webhook.subscription.watches(account.id);
             if let Some((threshold, before)) = threshold.zip(before)
@@ -137,7 +137,7 @@ mod tests {
         Some(KnownBalance { balance: usdc(whole), read_at: at(second) })
     }
 
-    /// A webhook with this threshold, made at this second.
+    /// A webhook with this threshold, which watches since this second.
     fn watches(number: u8, threshold: u64, second: i64) -> Webhook {
         let low = vec![EventType::BalanceLowThreshold];
         Webhook {
@@ -148,7 +148,8 @@ mod tests {
             status: WebhookStatus::Enabled,
             health: EndpointHealth::default(),
             previous_secret_until: None,
-            created_at: at(second),
+            watches_since: at(second),
+            created_at: at(0),
             updated_at: at(second),
         }
     }
@@ -160,7 +161,7 @@ mod tests {
             watches(1, 50, 1),
             watches(2, 45, 0),
             watches(3, 50, 0),
-            // Not below its threshold; below it already; made after the balance was known.
+            // Not below its threshold; below it already; watching only since the balance was known.
             watches(4, 40, 0),
             watches(5, 61, 0),
             watches(6, 50, 2),
@@ -185,6 +186,6 @@ mod tests {
         assert!(is_news(known(60, 70)), "of a clock that was ahead");
         assert!(!is_news(known(60, 69)));
         assert!(!is_news(known(60, 9)) && !is_news(known(60, 10)) && !is_news(known(40, 8)));
-        assert!(is_news(known(40, 7)), "the webhook was made since");
+        assert!(is_news(known(40, 7)), "the webhook watches only since then");
     }
 }

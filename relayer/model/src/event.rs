@@ -53,7 +53,7 @@ event_types! {
     DepositSettled = "deposit.settled",
     /// The operator's admin took money out of an account.
     WithdrawalSettled = "withdrawal.settled",
-    /// Another policy is in force, whoever set it.
+    /// Another policy is in force, set through the service or with a wallet.
     PolicyChanged = "policy.changed",
     /// An account was halted, by itself or with its operator.
     AccountHalted = "account.halted",

@@ -32,6 +32,8 @@ pub struct Webhook {
     pub health: EndpointHealth,
     /// Until when the previous secret also signs.
     pub previous_secret_until: Option<Timestamp>,
+    /// Since when it watches the balances that it does: earlier readings are nothing to it.
+    pub watches_since: Timestamp,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

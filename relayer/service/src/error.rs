@@ -328,7 +328,7 @@ impl From<ChainError> for ServiceError {
     }
 }
 
-/// What an error of a transfer means to its caller.
+/// The meaning of a transfer's error to its caller.
 pub(super) fn meant(error: &PaymentError) -> ServiceError {
     match error {
         PaymentError::KeyTaken | PaymentError::KeyPaidElsewhere => ServiceError::IdempotencyConflict(None),

@@ -25,7 +25,7 @@ row! { Webhook from row {
         },
     previous_secret_until(previous_until) = previous_until,
     health[failures, failing_since] = row.record()?,
-    created_at, updated_at,
+    watches_since, created_at, updated_at,
 }}
 
 fn disabled(status: &WebhookStatus) -> (Option<DisabledReason>, Option<Timestamp>) {
@@ -164,12 +164,12 @@ impl Webhooks {
             "UPDATE webhooks SET url = {url}, events = {events}, account_ids = {accounts},
                  threshold_usdc = {threshold}, status = {status}, disabled_reason = {disabled_reason},
                  disabled_at = {disabled_at}, failures = {failures}, failing_since = {failing_since},
-                 updated_at = {updated_at}
+                 watches_since = {watches_since}, updated_at = {updated_at}
              WHERE operator_id = {operator_id} AND webhook_id = {id} AND updated_at = {seen_at}",
             changed.url, events = *changed.subscription.events(), accounts = *changed.subscription.accounts(),
             threshold = changed.subscription.threshold(), status = changed.status.as_str(), disabled_reason,
             disabled_at, failures = changed.health.failures, failing_since = changed.health.failing_since,
-            changed.updated_at, seen.operator_id, seen.id, seen_at = seen.updated_at
+            changed.watches_since, changed.updated_at, seen.operator_id, seen.id, seen_at = seen.updated_at
         };
         let (id, status, changed) = ((seen.operator_id, seen.id), changed.status, changed.clone());
         self.write(move |tx| {

@@ -94,6 +94,7 @@ mod tests {
             status: WebhookStatus::Enabled,
             health: EndpointHealth { failures, failing_since: (failures > 0).then_some(at) },
             previous_secret_until: None,
+            watches_since: at,
             created_at: at,
             updated_at: at,
         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How often a full replacement is tried while others keep changing the policy.
 const TRIES_MAX: u32 = 4;
 
-/// What a PATCH would do now; changes nothing. Errors as [`change`].
+/// Compares a PATCH with the policy in force; changes nothing. Errors as [`change`].
 pub async fn compare(
     inside: &Arc<Inside>,
     operator: &Operator,

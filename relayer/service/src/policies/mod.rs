@@ -89,14 +89,14 @@ pub struct PolicyComparison {
     pub waits: Option<u32>,
 }
 
-/// What a change does with the fields that it does not name.
+/// The fate of the fields that a change does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpdateMode {
     /// PUT: they take their defaults.
     Replace,
     /// PATCH: they stay as they are.
     Merge,
-    /// The same for one of many whose plan had the operator's turn.
+    /// PATCH of one account among many. Their plan has taken the operator's turn.
     MergePlanned,
 }
 

@@ -91,6 +91,7 @@ impl Webhooks {
             status: WebhookStatus::Enabled,
             health: EndpointHealth::default(),
             previous_secret_until: None,
+            watches_since: now,
             created_at: now,
             updated_at: now,
         };
@@ -291,12 +292,58 @@ fn change(
             (seen.status, seen.health)
         }
     };
+    let updated_at = now.max(seen.updated_at.after(Duration::from_micros(1)));
+    let watches = |of: &Subscription| (of.threshold(), of.accounts().to_vec());
+    let watches_since =
+        if watches(&subscription) == watches(before) { seen.watches_since } else { updated_at };
     Ok(Webhook {
         url: url.unwrap_or_else(|| seen.url.clone()),
         subscription,
         status,
         health,
-        updated_at: now.max(seen.updated_at.after(Duration::from_micros(1))),
+        watches_since,
+        updated_at,
         ..seen.clone()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purser_model::{EventType, OperatorId, UsdcAmount};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_unix_seconds(second)
+    }
+
+    #[test]
+    fn other_accounts_or_another_threshold_are_watched_from_then_on() {
+        let threshold = |whole: u64| Some(UsdcAmount::from_micros(whole * 1_000_000));
+        let low = vec![EventType::BalanceLowThreshold];
+        let seen = Webhook {
+            id: WebhookId::from_bytes([1; 16]),
+            operator_id: OperatorId::from_bytes([2; 16]),
+            url: WebhookUrl::from_stored("https://a.example.com/").expect("valid"),
+            subscription: Subscription::new(low, Vec::new(), threshold(50)).expect("valid"),
+            status: WebhookStatus::Enabled,
+            health: EndpointHealth::default(),
+            previous_secret_until: None,
+            watches_since: at(1),
+            created_at: at(1),
+            updated_at: at(1),
+        };
+        let since = |asked: UpdateWebhook| change(&seen, &asked, None, at(9)).expect("valid").watches_since;
+        let disabled = Some(Delivering::Disabled);
+        assert_eq!(since(UpdateWebhook { status: disabled, ..UpdateWebhook::default() }), at(1));
+        assert_eq!(
+            since(UpdateWebhook { threshold: Some(threshold(50)), ..UpdateWebhook::default() }),
+            at(1)
+        );
+        assert_eq!(
+            since(UpdateWebhook { threshold: Some(threshold(60)), ..UpdateWebhook::default() }),
+            at(9)
+        );
+        let account_ids = Some(vec![AccountId::from_bytes([3; 16])]);
+        assert_eq!(since(UpdateWebhook { account_ids, ..UpdateWebhook::default() }), at(9));
+    }
 }

@@ -166,6 +166,7 @@ async fn measures(fixture: Fixture) {
         status: WebhookStatus::Enabled,
         health: EndpointHealth::default(),
         previous_secret_until: None,
+        watches_since: at(0),
         created_at: at(0),
         updated_at: at(0),
     };

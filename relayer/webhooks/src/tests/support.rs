@@ -210,6 +210,7 @@ impl Scene {
             status: WebhookStatus::Enabled,
             health: EndpointHealth::default(),
             previous_secret_until: None,
+            watches_since: now,
             created_at: now,
             updated_at: now,
         };

@@ -16,6 +16,7 @@ fn webhook(fixture: &Fixture, number: u8) -> Webhook {
         status: WebhookStatus::Enabled,
         health: EndpointHealth::default(),
         previous_secret_until: None,
+        watches_since: at(0),
         created_at: at(0),
         updated_at: at(0),
     }

@@ -25,6 +25,7 @@ pub(super) fn webhook(fixture: &Fixture, number: u8, threshold: Option<u64>) -> 
         status: WebhookStatus::Enabled,
         health: EndpointHealth::default(),
         previous_secret_until: None,
+        watches_since: at(0),
         created_at: at(0),
         updated_at: at(0),
     }
