@@ -16,6 +16,8 @@ use crate::chain::DirectOutcome;
 use crate::operator::Operator;
 
 const PAUSE: Duration = Duration::from_millis(150);
+/// How often a copy is made again.
+const CREATED_AGAIN_MAX: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The operator, and what it copies.
@@ -52,14 +54,25 @@ impl Thief {
         let Thief { operator, victims, .. } = self;
         let admin = operator.app().admin();
         for victim in victims {
-            if operator.chain.data(&victim.copy).await.is_some() {
-                continue;
-            }
             let (by, policy) = (admin.pubkey(), OnChainPolicy::default());
-            let program = operator.chain.program();
-            let create = program.create_agent(by, by, by, operator.address, victim.agent_id, &policy);
-            let landing = operator.chain.lands(create, admin).await;
-            assert!(matches!(landing, DirectOutcome::Settled(_)), "{landing:?}");
+            let (mut is_made, mut refused) = (false, None);
+            for _ in 0..CREATED_AGAIN_MAX {
+                is_made = operator.chain.data(&victim.copy).await.is_some();
+                if is_made {
+                    break;
+                }
+                let program = operator.chain.program();
+                let create = program.create_agent(by, by, by, operator.address, victim.agent_id, &policy);
+                let landing = operator.chain.lands(create, admin).await;
+                is_made = matches!(landing, DirectOutcome::Settled(_));
+                if is_made {
+                    break;
+                }
+                // The node knows bytes that a fork dropped. With the next blockhash they are others.
+                refused = Some(landing);
+                sleep(PAUSE).await;
+            }
+            assert!(is_made, "{refused:?}");
         }
     }
 
