@@ -26,7 +26,7 @@ pub struct Args {
     /// skew, height, deaf, fork, copy, people, reuse, away. After `none`, only what is named
     #[arg(long)]
     hazards: Option<String>,
-    /// Print {"runs","duplicates","lost","mismatches"} on stdout, and everything else on stderr
+    /// Print {"runs","duplicates","lost","second_accounts","mismatches"} on stdout, and everything else on stderr
     #[arg(long)]
     json: bool,
 }

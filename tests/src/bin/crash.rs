@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use purser_tests::crash::plan::{APPROVAL_POINTS, CRASH_POINTS};
+use purser_tests::crash::plan::{ACCOUNT_POINTS, APPROVAL_POINTS, CRASH_POINTS};
 use purser_tests::crash::weights::Weights;
 use purser_tests::crash::{self, Options};
 
@@ -50,7 +50,7 @@ async fn main() -> ExitCode {
     for (what, count) in &report.met {
         eprintln!("{count:>8}  {what}");
     }
-    for point in CRASH_POINTS.iter().chain(&APPROVAL_POINTS) {
+    for point in CRASH_POINTS.iter().chain(&APPROVAL_POINTS).chain(&ACCOUNT_POINTS) {
         if !report.met.contains_key(&format!("crash point {point}")) {
             eprintln!("       -  crash point {point}");
         }
@@ -58,8 +58,10 @@ async fn main() -> ExitCode {
     if json {
         println!("{}", serde_json::to_string(&report).expect("a report is JSON"));
     } else {
-        let crash::Report { runs, duplicates, lost, mismatches, .. } = report;
-        println!("{runs} runs, {duplicates} duplicates, {lost} lost, {mismatches} mismatches");
+        let crash::Report { runs, duplicates, lost, second_accounts, mismatches, .. } = report;
+        println!(
+            "{runs} runs, {duplicates} duplicates, {lost} lost, {second_accounts} second accounts, {mismatches} mismatches"
+        );
     }
     if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

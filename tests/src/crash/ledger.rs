@@ -72,6 +72,18 @@ impl Ledger {
         payments
     }
 
+    /// How many agents' accounts the operator has. Discriminator 8, version 1, bump 1, role 1, reserved 1, policy version 4,
+    /// operator 32.
+    pub async fn agents_of(&self, operator: &Pubkey) -> u64 {
+        let agents = bs58::encode(&Sha256::digest(b"account:Agent")[..8]).into_string();
+        let filters = [(0, agents), (16, operator.to_string())]
+            .map(|(offset, bytes)| json!({ "memcmp": { "offset": offset, "bytes": bytes } }));
+        let slice = json!({ "offset": 0, "length": 0 });
+        let options = json!({ "encoding": "base64", "filters": filters, "dataSlice": slice });
+        let listed = self.asks("getProgramAccounts", json!([self.program, options])).await;
+        listed.as_array().expect("accounts are a list").len() as u64
+    }
+
     /// Whether a transaction landed, and succeeded.
     pub async fn has(&self, signature: &str) -> bool {
         let options = json!({ "searchTransactionHistory": true });

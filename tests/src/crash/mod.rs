@@ -16,6 +16,7 @@
 //! | `disk` | a file system that can be filled up |
 //! | `relayer` | a relayer that dies as planned and is started again |
 //! | `person` | the approver, with a wallet of its own |
+//! | `maker` | makes accounts under idempotency keys |
 //! | `client` | what a client does until it has its answer |
 //! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
 //! | `patience` | deadlines that a loaded machine does not cut short |
@@ -27,6 +28,7 @@ mod client;
 mod disk;
 pub mod hazards;
 mod ledger;
+mod maker;
 mod patience;
 mod person;
 pub mod plan;
@@ -71,6 +73,8 @@ pub struct Report {
     pub duplicates: u64,
     /// Answered as settled but not on the chain, on the chain but never answered as settled, or never answered.
     pub lost: u64,
+    /// Accounts on the chain beyond the one that a key makes.
+    pub second_accounts: u64,
     /// Any other difference between an answer, the ledger and the chain, and whatever another operator got.
     pub mismatches: u64,
     /// What went wrong, with the round to replay.
@@ -84,13 +88,14 @@ pub struct Report {
 impl Report {
     /// True when nothing went wrong.
     pub fn is_clean(&self) -> bool {
-        self.duplicates + self.lost + self.mismatches == 0 && self.failures.is_empty()
+        self.duplicates + self.lost + self.second_accounts + self.mismatches == 0 && self.failures.is_empty()
     }
 
     fn takes_in(&mut self, other: Report) {
         self.runs += other.runs;
         self.duplicates += other.duplicates;
         self.lost += other.lost;
+        self.second_accounts += other.second_accounts;
         self.mismatches += other.mismatches;
         self.failures.extend(other.failures);
         for (what, count) in other.met {

@@ -18,6 +18,10 @@ pub(super) const PAYEES: usize = 3;
 pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
 /// Where the draws of a day after are among those of all rounds.
 const DRAWS_OF_THE_DAY_AFTER: u64 = 1 << 31;
+/// And those of accounts.
+const DRAWS_OF_ACCOUNTS: u64 = 1 << 30;
+/// How many accounts are made in a round.
+const NEW_ACCOUNTS: usize = 6;
 /// Clients begin within this time.
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
@@ -46,6 +50,10 @@ pub const CRASH_POINTS: [&str; 18] = [
 /// Those on the way of what a person is asked about, for rounds in which people approve.
 pub const APPROVAL_POINTS: [&str; 3] = ["granted.after", "signed.before", "signed.after"];
 
+/// Those on the way of a new account.
+pub const ACCOUNT_POINTS: [&str; 4] =
+    ["action.begun", "account.created", "action.carried_out", "request.done"];
+
 /// One start of the relayers, and everything that happens to them.
 #[derive(Debug, Clone)]
 pub struct RoundPlan {
@@ -56,6 +64,7 @@ pub struct RoundPlan {
     /// How many of 1,000 calls meet one of the wire's faults.
     pub faults_per_mille: u64,
     pub runs: Vec<RunPlan>,
+    pub accounts: Vec<NewAccount>,
     /// Each relayer's deaths, in order.
     pub deaths: [Vec<Death>; 2],
     pub hazards: Hazards,
@@ -108,6 +117,17 @@ pub struct RunPlan {
     pub outcomes: Vec<Outcome>,
     pub habit: Habit,
     pub begins_after: Duration,
+    /// The relayer that the client asks first.
+    pub relayer: usize,
+}
+
+/// An account that is made under an idempotency key.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    pub key: String,
+    pub begins_after: Duration,
+    /// How long its client waits for the first answer.
+    pub hangs_up_after: Duration,
     /// The relayer that the client asks first.
     pub relayer: usize,
 }
@@ -208,8 +228,43 @@ impl RoundPlan {
         if hazards.nobody_dies {
             deaths.iter_mut().for_each(Vec::clear);
         }
-        let day = None;
-        RoundPlan { seed, index, relayers, commitment, faults_per_mille, runs, deaths, hazards, weights, day }
+        let (accounts, day) = (Vec::new(), None);
+        let mut plan = RoundPlan {
+            seed,
+            index,
+            relayers,
+            commitment,
+            faults_per_mille,
+            runs,
+            accounts,
+            deaths,
+            hazards,
+            weights,
+            day,
+        };
+        plan.makes_accounts(draws);
+        plan
+    }
+
+    /// New accounts, where the relayers remember the keys, and relayers that die on the way to them.
+    fn makes_accounts(&mut self, draws: u64) {
+        if draws != self.index || self.forgets() || self.relayers == Relayers::TwoOnSeparateDatabases {
+            return;
+        }
+        let mut random = Random::of(self.seed, self.index + DRAWS_OF_ACCOUNTS);
+        for number in 0..NEW_ACCOUNTS {
+            self.accounts.push(NewAccount {
+                key: format!("account-{}-{}-{number}", self.seed, self.index),
+                begins_after: Duration::from_millis(random.below(BEGIN_WITHIN_MS)),
+                hangs_up_after: Duration::from_millis(1 + random.below(400)),
+                relayer: random.below(self.relayers.count() as u64) as usize,
+            });
+        }
+        for death in self.deaths.iter_mut().flatten() {
+            if random.chance(30) {
+                death.point = random.one_of(&ACCOUNT_POINTS).map(|point| (point, 1 + random.below(3)));
+            }
+        }
     }
 
     /// One more payment of each account through each relayer, once everything else is over: no account is frozen.

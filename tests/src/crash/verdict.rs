@@ -8,6 +8,7 @@ use solana_sdk::pubkey::Pubkey;
 use super::Report;
 use super::client::{Asked, Record, Said};
 use super::ledger::{LedgerSnapshot, Payment};
+use super::maker::Made;
 use super::plan::{Again, Habit, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
 use crate::money;
 use crate::proxy::outcomes::Outcome;
@@ -71,6 +72,23 @@ pub(super) fn judges(scene: &Scene, records: &[Record]) -> Report {
     }
     sums(scene, records, unanswered, &mut report);
     report
+}
+
+/// Judges the accounts that were made under keys, of which the chain has `new_agents`.
+pub(super) fn judges_accounts(made: &[Made], new_agents: u64, report: &mut Report) {
+    let keys = made.len() as u64;
+    report.second_accounts += new_agents.saturating_sub(keys);
+    report.lost += keys.saturating_sub(new_agents);
+    if new_agents != keys {
+        report.failures.push(format!("{keys} keys made {new_agents} accounts on the chain"));
+    }
+    for Made { ids, wrong } in made {
+        let told_of = (ids.len() != 1).then(|| format!("one key was answered with the accounts {ids:?}"));
+        for failure in wrong.iter().cloned().chain(told_of) {
+            report.mismatches += 1;
+            report.failures.push(failure);
+        }
+    }
 }
 
 struct Judge<'a> {

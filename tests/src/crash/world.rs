@@ -16,9 +16,10 @@ use tokio::sync::watch;
 use super::client::{Client, Passing, Record};
 use super::disk::SmallDisk;
 use super::ledger::{Ledger, Payment};
+use super::maker::{Made, Maker};
 use super::patience::{Deadline, Ticks};
 use super::person::Approver;
-use super::plan::{ACCOUNTS, PAYEES, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
+use super::plan::{ACCOUNTS, NewAccount, PAYEES, Relayers, RoundPlan, RunPlan, SINGLE_LIMIT_MICROS, To};
 use super::relayer::{Home, Relayer, database_folder};
 use super::storm::{Authorities, Storm};
 use super::thief::Thief;
@@ -159,6 +160,7 @@ impl World {
         let addresses: Vec<Pubkey> = agents.iter().map(|agent| agent.address).collect();
         let ledger = Ledger::at(&self.network.rpc_url, purser::ID);
         let before = ledger.stands(&addresses, &accounts).await;
+        let agents_before = ledger.agents_of(&self.operator.address).await;
         let mut met = met_by(plan);
         let disks = self.small_disks(plan);
         if disks.is_empty() && !plan.hazards.full_disk.is_empty() {
@@ -197,8 +199,12 @@ impl World {
             forked: &outcome.forked,
         };
         let mut report = verdict::judges(&scene, &outcome.records);
+        let new_agents = ledger.agents_of(&self.operator.address).await - agents_before;
+        verdict::judges_accounts(&outcome.made, new_agents, &mut report);
         report.mismatches += outcome.took.len() as u64;
         report.failures.extend(outcome.took.into_iter().map(|what| format!("another operator got {what}")));
+        let is_made = |made: &&Made| !made.ids.is_empty();
+        met.insert("accounts made".to_owned(), outcome.made.iter().filter(is_made).count() as u64);
         for (what, count) in self.approver.did() {
             met.insert(what.to_owned(), count);
         }
@@ -256,6 +262,13 @@ impl World {
             tokio::spawn(async move { client.goes(phase, &busy).await })
         };
         let clients: Vec<_> = plan.runs.iter().map(|run| goes(run, self.ticks.within(ROUND))).collect();
+        let makes = |account: &NewAccount| {
+            let key = self.operator.client.key().to_owned();
+            let (deadline, relayers) = (self.ticks.within(ROUND), relayers.to_vec());
+            let maker = Maker { plan: account.clone(), key, relayers, deadline };
+            tokio::spawn(maker.makes(clients_phase.subscribe()))
+        };
+        let makers: Vec<_> = plan.accounts.iter().map(makes).collect();
         let attends = Arc::clone(&self.approver).attends(&plan.runs, relayers);
         let person = tokio::spawn(attends);
         let mut took = Vec::new();
@@ -287,6 +300,7 @@ impl World {
         relayers_phase.send_replace(Phase::Calm);
         clients_phase.send_replace(Phase::Calm);
         let mut records = try_join_all(clients).await.expect("clients do not panic");
+        let made = try_join_all(makers).await.expect("clients do not panic");
         person.abort();
         let mut runs = plan.runs.clone();
         busy.fetch_add(plan.last_runs().len(), Ordering::SeqCst);
@@ -301,7 +315,7 @@ impl World {
         relayers.iter().for_each(|relayer| relayer.ends());
         let deaths = try_join_all(lives).await.expect("supervisors do not panic");
         let deaths = deaths.into_iter().flatten().collect();
-        Outcome { runs, records, deaths, took, forked: outcomes.forked() }
+        Outcome { runs, records, made, deaths, took, forked: outcomes.forked() }
     }
 
     /// Moves the chain's clock on.
@@ -416,6 +430,8 @@ struct Outcome {
     /// The planned runs, and those after everything else.
     runs: Vec<RunPlan>,
     records: Vec<Record>,
+    /// What the makers of accounts were answered.
+    made: Vec<Made>,
     /// How relayers died.
     deaths: Vec<String>,
     /// What the other operator got.

@@ -173,3 +173,18 @@ fn key_of_the_day_before_is_free_after_24_hours_and_taken_within() {
     let twice = [payment(&unsure, "new"), payment(&unsure, "newer")];
     assert!(judged(&unsure, &conflict, &twice).0 > 0, "paid twice");
 }
+
+#[test]
+fn a_second_account_a_missing_one_and_two_answers_are_found() {
+    let judged = |ids: &[&str], new_agents| {
+        let made = Made { ids: ids.iter().map(|id| (*id).to_owned()).collect(), wrong: Vec::new() };
+        let mut report = Report::default();
+        judges_accounts(&[made], new_agents, &mut report);
+        (report.is_clean(), report.second_accounts, report.lost, report.mismatches)
+    };
+    assert_eq!(judged(&["a"], 1), (true, 0, 0, 0));
+    assert_eq!(judged(&["a"], 2), (false, 1, 0, 0));
+    assert_eq!(judged(&["a"], 0), (false, 0, 1, 0));
+    assert_eq!(judged(&["a", "b"], 2), (false, 1, 0, 1));
+    assert_eq!(judged(&[], 1), (false, 0, 0, 1));
+}
