@@ -20,8 +20,12 @@ pub(super) const SINGLE_LIMIT_MICROS: u64 = 10_000_000;
 const DRAWS_OF_THE_DAY_AFTER: u64 = 1 << 31;
 /// And those of accounts.
 const DRAWS_OF_ACCOUNTS: u64 = 1 << 30;
+/// And those of stops.
+const DRAWS_OF_STOPS: u64 = 1 << 32;
 /// How many accounts are made in a round.
-const NEW_ACCOUNTS: usize = 6;
+const NEW_ACCOUNTS: usize = 8;
+/// How long a relayer that is asked to stop has at most, until it is killed.
+const STOPS_FOR_MS: u64 = 600;
 /// Clients begin within this time.
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
@@ -99,6 +103,8 @@ pub struct Death {
     pub point: Option<(&'static str, u64)>,
     /// `kill -9` after this time, unless the crash point came first.
     pub killed_after: Duration,
+    /// It is asked to stop instead, and killed if it has not after this time.
+    pub stops_for: Option<Duration>,
 }
 
 /// One idempotency key.
@@ -228,6 +234,11 @@ impl RoundPlan {
         if hazards.nobody_dies {
             deaths.iter_mut().for_each(Vec::clear);
         }
+        let mut random = Random::of(seed, draws + DRAWS_OF_STOPS);
+        for death in deaths.iter_mut().flatten() {
+            let time = Duration::from_millis(random.below(STOPS_FOR_MS));
+            death.stops_for = random.chance(30).then_some(time);
+        }
         let (accounts, day) = (Vec::new(), None);
         let mut plan = RoundPlan {
             seed,
@@ -262,7 +273,7 @@ impl RoundPlan {
         }
         for death in self.deaths.iter_mut().flatten() {
             if random.chance(30) {
-                death.point = random.one_of(&ACCOUNT_POINTS).map(|point| (point, 1 + random.below(3)));
+                death.point = random.one_of(&ACCOUNT_POINTS).map(|point| (point, 1));
             }
         }
     }
@@ -355,7 +366,7 @@ fn death(random: &mut Random) -> Death {
             ["rejected.", "failed.", "take_up.", "duplicate."].iter().any(|prefix| point.starts_with(prefix));
         (point, 1 + random.below(if rare { 2 } else { 6 }))
     });
-    Death { point, killed_after }
+    Death { point, killed_after, stops_for: None }
 }
 
 fn run(random: &mut Random, seed: u64, round: u64, number: u64, relayers: Relayers) -> RunPlan {

@@ -149,8 +149,15 @@ impl Relayer {
                 self.sets_url(url);
                 self.born_in.send_replace(Some(now));
                 if self.survives(&process, death, now, &phase).await {
-                    spawn_blocking(move || process.dies()).await.expect("killing does not panic");
-                    met.push("kill -9".to_owned());
+                    let stops_for = death.and_then(|death| death.stops_for);
+                    let ends = move || {
+                        let Some(time) = stops_for else {
+                            process.dies();
+                            return "kill -9";
+                        };
+                        if process.stops(time) { "stopped" } else { "killed while it stopped" }
+                    };
+                    met.push(spawn_blocking(ends).await.expect("ending does not panic").to_owned());
                 }
                 self.born_in.send_replace(None);
                 self.sets_url(None);

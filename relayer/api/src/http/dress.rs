@@ -11,7 +11,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use super::unread;
-use crate::web::error::ErrorAnswer;
+use crate::web::error_body::ErrorAnswer;
 use crate::web::request_id::RequestId;
 use purser_base::metrics::{Metrics, known_method};
 use purser_base::traces;

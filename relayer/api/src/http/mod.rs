@@ -38,7 +38,7 @@ use self::v1::{
     accounts, actions, budgets, deliveries, events, grants, halts, history, keys, limits, policies,
     policy_versions, transfer_list, transfers, webhooks,
 };
-use crate::web::error::after_panic;
+use crate::web::error_body::after_panic;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, name_once, once};
 use purser_base::metrics::Metrics;
 use purser_service::{Inside, Services, Transfers, Webhooks};

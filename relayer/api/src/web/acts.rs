@@ -15,7 +15,8 @@ use futures::FutureExt;
 
 use super::body::receive;
 use super::client_address::ClientAddress;
-use super::error::{ApiError, after_panic};
+use super::error::ApiError;
+use super::error_body::after_panic;
 use super::once::is_shown_once;
 use super::request_id::RequestId;
 use super::stops::TooSoon;

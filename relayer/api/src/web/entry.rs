@@ -5,8 +5,8 @@ use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::code::Code;
 use super::csv::{self, CsvRow};
+use super::error::Code;
 use super::error::rejection_code;
 use super::file::FileFormat;
 use purser_model::wire::schema::{ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc};

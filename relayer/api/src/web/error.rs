@@ -1,34 +1,285 @@
-//! Every error that a client can see, and its code from the table in `code.rs`.
+//! Every error that a client can see: what it comes from, and its code with status, text, whether to send again, when it is
+//! answered and what to do about it. `docs/build/errors.md` has the details. A code that is missing here cannot be answered.
 
-use std::any::Any;
 use std::borrow::Cow;
 
-use axum::Json;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use serde::Serialize;
-use utoipa::ToSchema;
+use axum::http::StatusCode;
+use serde::{Serialize, Serializer};
 
 use super::BODY_BYTES_MAX;
-use super::code::Code;
-use super::request_id::RequestId;
-use purser_base::tasks::panic_message;
-use purser_model::wire::CheckBody;
-use purser_model::wire::schema::{Message, RequestIdText};
+use super::unpaid::{EXAMPLE_AT, Unpaid, example_transfer, failed, refused_and_open, rejected};
+use purser_model::wire::schema::{one_of, written};
 use purser_model::{
-    Approval, Checks, FailureCode, Invalid, RejectionReason, Timestamp, Transfer, TransferId, TransferState,
+    CheckedRule, FailureCode, Invalid, QuotaExceeded, RejectionReason, Timestamp, TransferState,
     TransferStatus,
 };
-use purser_service::{INTERNAL, Resource, ServiceError};
+use purser_service::{Forbidden, INTERNAL, Resource, ServiceError, Unauthorized};
+
+macro_rules! codes {
+    ($($name:ident $status:ident $text:literal $(retryable $retryable:literal $(after $seconds:literal)?)?
+        $when:literal $what_to_do:literal => $example:expr;)*) => {
+        /// An error code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $when] $name,)*
+        }
+
+        impl Code {
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The HTTP status that it comes with.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$name => StatusCode::$status,)*
+                }
+            }
+
+            /// As it stands in `error`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// Whether the same request may simply be sent again, and after how many seconds, unless the error itself knows
+            /// better. Longer where somebody has to send SOL or name keys. `None`: it is not said.
+            pub const fn retryable(self) -> (Option<bool>, Option<u64>) {
+                let (retryable, after): (&[bool], &[u64]) = match self {
+                    $(Self::$name => (&[$($retryable)?], &[$($($seconds)?)?]),)*
+                };
+                (retryable.first().copied(), after.first().copied())
+            }
+
+            /// When it is answered, and what to do about it.
+            pub const fn description(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$name => ($when, $what_to_do),)*
+                }
+            }
+
+            /// An error that is answered with it, for the OpenAPI document.
+            pub(crate) fn example(self) -> ApiError {
+                match self {
+                    $(Self::$name => ApiError::from($example),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidRequest BAD_REQUEST "invalid_request"
+        "The request does not have the form described here."
+        "Correct what `param` names. Nothing was done, and no idempotency key was used up."
+        => Invalid::new("amount", "must be at least 0.000001");
+    QuotaExceeded BAD_REQUEST "quota_exceeded"
+        "The operator has as many accounts or allowlist entries as it may have."
+        "Close accounts, shorten lists, or ask whoever operates the service."
+        => ServiceError::QuotaExceeded(QuotaExceeded::Accounts(10_000));
+    Unauthorized UNAUTHORIZED "unauthorized"
+        "There is no key, or it is unknown, expired or revoked."
+        "Send a valid key as `Authorization: Bearer <API_KEY>`."
+        => ServiceError::Unauthorized(Unauthorized::UnknownKey);
+    PolicyViolation PAYMENT_REQUIRED "policy_violation" retryable false
+        "The account's policy refuses the transfer. Nothing was sent."
+        "See `checks`. Change the request, wait until `retry_at`, or have the operator change the policy; then use a new \
+         idempotency key."
+        => rejected(
+            RejectionReason::DailyLimitExceeded,
+            "15.00 USDC is over what is left of the account's daily limit: 44.00 of 50.00 USDC were spent in the last \
+             24 hours.",
+            CheckedRule::MaxDailySpend,
+            Some(Timestamp::from_unix_seconds(EXAMPLE_AT + 3_600))
+        );
+    AccountPaused PAYMENT_REQUIRED "account_paused" retryable false
+        "The account is paused, or it or its operator is halted. Nothing was sent."
+        "Have the operator end that, then use a new idempotency key."
+        => rejected(
+            RejectionReason::Paused,
+            "The account's policy has paused all outgoing transfers.",
+            CheckedRule::Paused,
+            None
+        );
+    InsufficientBalance PAYMENT_REQUIRED "insufficient_balance" retryable false
+        "Policy allows the transfer, and the account holds less than the amount."
+        "Fund `usdc_token_account`, and send again under the same idempotency key."
+        => failed(FailureCode::InsufficientBalance, "The account holds 1.000000.");
+    AccountFrozen PAYMENT_REQUIRED "account_frozen" retryable false
+        "The issuer of USDC has frozen the account's token account."
+        "Only the issuer can thaw it. Send again after that, under the same idempotency key."
+        => failed(FailureCode::AccountFrozen, "The issuer of USDC has frozen the account.");
+    ApprovalRejected PAYMENT_REQUIRED "approval_rejected" retryable false
+        "A person was asked about the transfer, and said no; or it was withdrawn. Nothing was sent."
+        "Do not ask again for the same. What is different takes a new idempotency key."
+        => failed(FailureCode::ApprovalRejected, "The operator rejected it; nothing was paid.");
+    ApprovalExpired PAYMENT_REQUIRED "approval_expired" retryable false
+        "A person was asked about the transfer, and did not approve it in time. Nothing was sent."
+        "Send the same request again, under the same idempotency key, to ask once more."
+        => failed(FailureCode::ApprovalExpired, "Nobody approved it in time; nothing was paid.");
+    ApprovalVoid PAYMENT_REQUIRED "approval_void" retryable false
+        "What a person was asked about holds no longer: the policy was changed, the account stopped, or the grant taken back. \
+         Nothing was sent."
+        "Send the same request again, under the same idempotency key, to have it decided anew."
+        => failed(FailureCode::ApprovalVoid, "The policy was changed while it waited for approval. Nothing was paid.");
+    Forbidden FORBIDDEN "forbidden"
+        "The key may not do this: an agent key outside its own account, or an operator key at `/mcp`."
+        "Use the right key."
+        => ServiceError::Forbidden(Forbidden::OperatorKeyNeeded);
+    NotFound NOT_FOUND "not_found"
+        "What the id or the path names does not exist, or is another operator's."
+        "Check the id and the path."
+        => ServiceError::NotFound(Resource::Account);
+    MethodNotAllowed METHOD_NOT_ALLOWED "method_not_allowed"
+        "The path does not take the method."
+        "Use one that the header `Allow` names."
+        => ApiError::MethodNotAllowed;
+    RequestTimeout REQUEST_TIMEOUT "request_timeout"
+        "The body did not arrive within 10 seconds."
+        "Send it again."
+        => ApiError::BodyTimeout;
+    IdempotencyConflict CONFLICT "idempotency_conflict"
+        "The idempotency key was used within the last 24 hours for something else."
+        "Use a new key for a new request."
+        => ServiceError::IdempotencyConflict(None);
+    LikelyDuplicate CONFLICT "likely_duplicate" retryable false
+        "A transfer with the same payee, amount and memo settled under another idempotency key in the last ten minutes, or is \
+         under way: `transfer_id`. Nothing was paid."
+        "See what became of that one. If this one is meant as well, send it again with `duplicate_of`; no idempotency key was used up."
+        => ServiceError::LikelyDuplicate(example_transfer());
+    IdempotencyInProgress CONFLICT "idempotency_in_progress" retryable true after 2
+        "A request under the same idempotency key is being carried out."
+        "Send the same again after `Retry-After` seconds to have its answer."
+        => ServiceError::RequestRunning;
+    PolicyChanged CONFLICT "policy_changed" retryable false
+        "The policy is at another version than the change was meant for. Nothing was changed."
+        "Read the policy again, and decide by what it says now."
+        => ServiceError::PolicyChanged;
+    ApprovalClosed CONFLICT "approval_closed" retryable false
+        "The transfer does not wait for a person, or not any more: it was granted, or it has ended."
+        "Ask for the transfer. To stop a payment that is granted, pause or halt the account."
+        => ServiceError::ApprovalClosed(TransferStatus::Settled);
+    PayloadTooLarge PAYLOAD_TOO_LARGE "payload_too_large"
+        "The body is over 64 KiB."
+        "Send less."
+        => ApiError::BodyTooLarge;
+    UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported_media_type"
+        "The body is not declared as `application/json`, or it is encoded."
+        "Set `Content-Type: application/json`, and no `Content-Encoding`."
+        => ApiError::UnsupportedMediaType;
+    InvalidRecipient UNPROCESSABLE_ENTITY "invalid_recipient"
+        "`to` is neither an account that can be paid nor a USDC token account, or it names a wallet and is none."
+        "Correct `to` and use a new idempotency key; where `message` says so, name the wallet as `{\"wallet\": \"...\"}`."
+        => failed(FailureCode::InvalidRecipient, "The recipient is not a USDC token account.");
+    RecipientHasNoTokenAccount UNPROCESSABLE_ENTITY "recipient_has_no_token_account" retryable false
+        "Policy and balance allow the transfer, and the wallet that it pays has no USDC token account. Nothing was paid."
+        "Have somebody create it, which costs `rent_lamports`, and send again under the same idempotency key."
+        => failed(
+            FailureCode::RecipientHasNoTokenAccount,
+            "The wallet has no USDC token account yet; nothing was paid."
+        );
+    OfferRefused UNPROCESSABLE_ENTITY "offer_refused" retryable false
+        "The seller asks for more than `max_amount`, or for a payment that cannot be made. Nothing was paid."
+        "See `message`. No idempotency key was used up."
+        => ApiError::OfExtension(
+            Code::OfferRefused,
+            "The offer asks for 2.000000 USDC, which is more than `max_amount`, 1.000000.".into()
+        );
+    PaymentRefused UNPROCESSABLE_ENTITY "payment_refused" retryable false
+        "The seller has the signed payment and did not take it: `message` quotes its reason. Facilitators that take no smart wallets refuse every account. With the \
+         status `submitted` the payment can still land until it expires, about a minute; with `failed` nothing was paid."
+        "See `message`. Do not buy there again under a new key before the transfer has ended: both could be paid. Nothing more is \
+         signed under this one."
+        => failed(
+            FailureCode::PaymentRefused,
+            "The seller refused the payment with status 402: \"invalid_exact_svm_payload\". Nothing was paid."
+        );
+    RateLimited TOO_MANY_REQUESTS "rate_limited" retryable true after 2
+        "Too many requests with one key, or too many with unknown keys."
+        "Send it again after `Retry-After` seconds."
+        => ApiError::RateLimited { retry_after_seconds: 1 };
+    TooManyPending TOO_MANY_REQUESTS "too_many_pending" retryable true after 2
+        "The account or its operator has as many pending transfers as it may have. Nothing was claimed."
+        "Send the same request again after `Retry-After` seconds."
+        => ServiceError::TooManyPending;
+    TooManyRefusals TOO_MANY_REQUESTS "too_many_refusals" retryable true
+        "The transfer would be refused, and the account or its operator has had as many refusals in the last 24 hours \
+         as it may have. Nothing was claimed."
+        "Correct the transfer: what can be paid is still paid. After `Retry-After` seconds refusals are recorded again."
+        => ServiceError::TooManyRefusals { retry_after_seconds: 3_600 };
+    AccountFull TOO_MANY_REQUESTS "account_full" retryable false
+        "The account has made as many payments in a day as it has room to remember, and may not be given more. Nothing was paid."
+        "Send the same request again at `retry_at`, under the same idempotency key, or have the operator give the account more room."
+        => failed(
+            FailureCode::AccountFull,
+            "The account has made as many payments in a day as it has room to remember; nothing was paid."
+        );
+    InternalError INTERNAL_SERVER_ERROR "internal_error"
+        "A fault of ours, which is logged under `request_id`."
+        "Ask for the state, or send a transfer again under the same idempotency key."
+        => ServiceError::Internal;
+    NotConfigured NOT_IMPLEMENTED "not_configured"
+        "The service runs without the key that keeps webhook secrets, or without the one that signs refusals."
+        "Ask whoever operates the service."
+        => ServiceError::NotConfigured;
+    TransferFailed BAD_GATEWAY "transfer_failed" retryable false
+        "The transfer failed on the chain for a reason other than policy, balance or recipient. Nothing was paid."
+        "See `message`, and send again under the same idempotency key."
+        => failed(FailureCode::TransferFailed, "The transaction failed on the chain.");
+    ServerUnreachable BAD_GATEWAY "server_unreachable" retryable true
+        "The seller does not answer. Nothing was paid."
+        "See `message`. Send the same request again; no idempotency key was used up."
+        => ApiError::OfExtension(
+            Code::ServerUnreachable,
+            "The server did not answer in time. Nothing was paid.".into()
+        );
+    ServiceUnavailable SERVICE_UNAVAILABLE "service_unavailable" retryable false after 2
+        "The service cannot use its database. What was asked for may have been done."
+        "After `Retry-After` seconds, send a transfer again under the same idempotency key; read the state before anything \
+         else that writes."
+        => ServiceError::StoreUnavailable;
+    SolanaUnavailable SERVICE_UNAVAILABLE "solana_unavailable" retryable true after 2
+        "The chain cannot be reached, or did not take a transaction in time."
+        "Send again after `Retry-After` seconds, with backoff. With `retryable` false, read the state first."
+        => ServiceError::ChainUnavailable { retryable: true };
+    AuthorityRotated SERVICE_UNAVAILABLE "authority_rotated" retryable true after 30
+        "The operator's account on the chain names none of the service's keys for this. Nothing was done."
+        "Have the admin and whoever operates the service agree on keys, and send again."
+        => ServiceError::AuthorityRotated;
+    FeePayerEmpty SERVICE_UNAVAILABLE "fee_payer_empty" retryable true after 30
+        "The service's wallet has too little SOL. Nothing was done."
+        "Have whoever operates the service send it SOL, and send again."
+        => ServiceError::FeePayerEmpty;
+    SignerUnavailable SERVICE_UNAVAILABLE "signer_unavailable" retryable true after 2
+        "The service that keeps the signing key does not sign, or not in time. Nothing was done."
+        "Send again after `Retry-After` seconds, with backoff."
+        => ServiceError::SignerUnavailable;
+    Timeout GATEWAY_TIMEOUT "timeout"
+        "There was no answer within the server's limit. What was asked for may still be done."
+        "Ask for the state, or send a transfer again under the same idempotency key."
+        => ApiError::Timeout;
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+written! {
+    Code = "ErrorCode": one_of(
+        "Decide by this. There may be others later: treat one that you do not know by its HTTP status.",
+        Self::ALL.iter().map(|code| code.as_str())
+    );
+}
 
 /// An error before it has a body.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ApiError {
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// A transfer that was rejected, failed or refused by a seller, with its checks.
+    /// A transfer that was rejected, failed or refused by a seller.
     #[error("The transfer {} was not paid.", .0.id)]
-    Transfer(Box<Unpaid>, Option<Checks>),
+    Transfer(Box<Unpaid>),
     #[error("The body is over {BODY_BYTES_MAX} bytes.")]
     BodyTooLarge,
     #[error("The body did not arrive in time.")]
@@ -59,26 +310,15 @@ pub enum ApiError {
     Panic,
 }
 
-/// What is said of a transfer that was not paid.
-#[derive(Debug, Clone)]
-pub struct Unpaid {
-    pub id: TransferId,
-    pub state: TransferState,
-    /// What a seller said who did not take its bytes.
-    pub refusal: Option<String>,
-    pub approval: Approval,
-}
-
-impl From<Transfer> for Unpaid {
-    fn from(transfer: Transfer) -> Self {
-        let Transfer { id, state, refusal, approval, .. } = transfer;
-        Self { id, state, refusal, approval }
-    }
-}
-
 impl From<Invalid> for ApiError {
     fn from(error: Invalid) -> Self {
         Self::Service(error.into())
+    }
+}
+
+impl From<Unpaid> for ApiError {
+    fn from(transfer: Unpaid) -> Self {
+        Self::Transfer(Box::new(transfer))
     }
 }
 
@@ -113,261 +353,66 @@ pub const fn failure_code(code: FailureCode) -> Code {
     }
 }
 
-/// An error's body without the request's id, carried to the outermost layer in the response's extensions.
-#[derive(Debug, Clone)]
-pub(crate) struct ErrorAnswer(ErrorBody);
-
-/// An error as it is answered.
-#[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(as = ErrorBody)]
-pub struct ErrorBody {
-    error: Code,
-    #[schema(value_type = Message)]
-    pub(crate) message: Cow<'static, str>,
-    /// As in the header `X-Request-Id`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(required, nullable = false)]
-    request_id: Option<RequestIdText>,
-    /// What is wrong, by its path: `policy.paused`, `allowed_counterparties[3]`. `body` is the body as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 65536)]
-    param: Option<String>,
-    /// The transfer that ended so, that the idempotency key stands for, or that this one looks like.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    transfer_id: Option<TransferId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    status: Option<TransferStatus>,
-    /// `true`: nothing was done, and the same request may simply be sent again, a transfer under the same key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    retryable: Option<bool>,
-    /// When the rolling window has room for the amount, or the account for one more payment, if nothing else is paid.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    retry_at: Option<Timestamp>,
-    /// `true`: a person can approve it, if it is sent again under the same idempotency key with `"approval": "request"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    approvable: Option<bool>,
-    /// The rent of a USDC token account, if the wallet has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    rent_lamports: Option<u64>,
-    /// What every rule said, in the order in which they win.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_items = 16)]
-    checks: Option<Vec<CheckBody>>,
-}
-
-impl ErrorAnswer {
-    /// The response with its body, now that the request's id is known.
-    pub(crate) fn into_response(self, id: RequestId, answered: Response) -> Response {
-        let (parts, _) = answered.into_parts();
-        let mut response =
-            (parts.status, Json(ErrorBody { request_id: Some(id.to_string().into()), ..self.0 }))
-                .into_response();
-        for (name, value) in &parts.headers {
-            if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
-                response.headers_mut().append(name, value.clone());
-            }
-        }
-        response
-    }
-}
-
-impl ErrorBody {
-    fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            error: code,
-            message: message.into(),
-            request_id: None,
-            param: None,
-            transfer_id: None,
-            status: None,
-            retryable: code.retryable().0,
-            retry_at: None,
-            approvable: None,
-            rent_lamports: None,
-            checks: None,
-        }
-    }
-
-    fn about(self, param: impl Into<String>) -> Self {
-        Self { param: Some(param.into()), ..self }
+/// The code for an error of the service.
+fn service_code(error: &ServiceError) -> Code {
+    match error {
+        ServiceError::Invalid(_) => Code::InvalidRequest,
+        ServiceError::Unauthorized(_) => Code::Unauthorized,
+        ServiceError::Forbidden(_) => Code::Forbidden,
+        ServiceError::NotFound(_) => Code::NotFound,
+        ServiceError::IdempotencyConflict(_)
+        | ServiceError::KeyOfOtherAccount
+        | ServiceError::RequestConflict(_) => Code::IdempotencyConflict,
+        ServiceError::LikelyDuplicate(_) => Code::LikelyDuplicate,
+        ServiceError::RequestRunning => Code::IdempotencyInProgress,
+        ServiceError::TooManyPending => Code::TooManyPending,
+        ServiceError::TooManyRefusals { .. } => Code::TooManyRefusals,
+        ServiceError::TooManyStreams(_)
+        | ServiceError::TooManyReads
+        | ServiceError::TooManyActions { .. }
+        | ServiceError::TooManyRequests { .. } => Code::RateLimited,
+        ServiceError::PolicyChanged => Code::PolicyChanged,
+        ServiceError::ApprovalClosed(_) => Code::ApprovalClosed,
+        ServiceError::InvalidRecipient(_) => Code::InvalidRecipient,
+        ServiceError::NoTokenAccount(_) => Code::RecipientHasNoTokenAccount,
+        ServiceError::ChainUnavailable { .. } => Code::SolanaUnavailable,
+        ServiceError::StoreUnavailable | ServiceError::Unrecorded => Code::ServiceUnavailable,
+        ServiceError::AuthorityRotated => Code::AuthorityRotated,
+        ServiceError::FeePayerEmpty => Code::FeePayerEmpty,
+        ServiceError::SignerUnavailable => Code::SignerUnavailable,
+        ServiceError::QuotaExceeded(_) => Code::QuotaExceeded,
+        ServiceError::NotConfigured => Code::NotConfigured,
+        ServiceError::PauseHolds(cause) => service_code(cause),
+        ServiceError::Internal => Code::InternalError,
     }
 }
 
 impl ApiError {
-    /// The whole body for request `id`, and after how many seconds to try again.
-    pub fn into_body(self, id: RequestId) -> (ErrorBody, Option<u64>) {
-        let (body, retry_after) = self.answer();
-        (ErrorBody { request_id: Some(id.to_string().into()), ..body }, retry_after)
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Service(error) => service_code(error),
+            Self::Transfer(transfer) => match &transfer.state {
+                TransferState::Rejected(rejection) => rejection_code(rejection.reason),
+                TransferState::Failed(failed) => failure_code(failed.code),
+                // The others are answered as transfers; see `TransferResponse`.
+                TransferState::Claimed
+                | TransferState::PendingApproval(_)
+                | TransferState::Signed(_)
+                | TransferState::Sent { .. }
+                | TransferState::Settled(_) => {
+                    let refused = refused_and_open(transfer.refusal.as_ref(), &transfer.state);
+                    if refused.is_some() { Code::PaymentRefused } else { Code::InternalError }
+                }
+            },
+            Self::BodyTooLarge => Code::PayloadTooLarge,
+            Self::BodyTimeout => Code::RequestTimeout,
+            Self::EncodedBody | Self::UnsupportedMediaType => Code::UnsupportedMediaType,
+            Self::RouteNotFound => Code::NotFound,
+            Self::MethodNotAllowed => Code::MethodNotAllowed,
+            Self::OfExtension(code, _) => *code,
+            Self::RateLimited { .. } | Self::TooManyUnknownKeys => Code::RateLimited,
+            Self::Timeout => Code::Timeout,
+            Self::Panic => Code::InternalError,
+        }
     }
-
-    /// For a page: the status, the message, and the parameter at fault.
-    pub fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
-        let body = body_of(self);
-        (body.error.status(), body.message, body.param)
-    }
-
-    fn answer(self) -> (ErrorBody, Option<u64>) {
-        let cause = match &self {
-            Self::Service(ServiceError::PauseHolds(cause)) => Some(&**cause),
-            Self::Service(cause) => Some(cause),
-            _ => None,
-        };
-        let known = match (&self, cause) {
-            (Self::RateLimited { retry_after_seconds }, _)
-            | (
-                _,
-                Some(
-                    ServiceError::TooManyRefusals { retry_after_seconds }
-                    | ServiceError::TooManyRequests { retry_after_seconds }
-                    | ServiceError::TooManyActions { retry_after_seconds, .. },
-                ),
-            ) => Some(*retry_after_seconds),
-            (Self::TooManyUnknownKeys, _) => Some(1),
-            _ => None,
-        };
-        let body = body_of(self);
-        let retry_after = known.or(body.error.retryable().1);
-        (body, retry_after)
-    }
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let unauthorized = matches!(self, Self::Service(ServiceError::Unauthorized(_)));
-        let (body, retry_after) = self.answer();
-        let mut response = body.error.status().into_response();
-        if unauthorized {
-            let challenge = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-        }
-        if let Some(seconds) = retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        response.extensions_mut().insert(ErrorAnswer(body));
-        response
-    }
-}
-
-/// The answer to a request whose work panicked.
-pub(crate) fn after_panic(panic: Box<dyn Any + Send + 'static>) -> Response {
-    tracing::error!(panic = panic_message(&*panic), "a request panicked");
-    ApiError::Panic.into_response()
-}
-
-fn body_of(error: ApiError) -> ErrorBody {
-    let message = error.to_string();
-    let body = |code| ErrorBody::new(code, message);
-    match error {
-        ApiError::Service(error) => service_body(error),
-        ApiError::Transfer(transfer, checks) => unpaid_body(&transfer, checks),
-        ApiError::BodyTooLarge => body(Code::PayloadTooLarge),
-        ApiError::BodyTimeout => body(Code::RequestTimeout),
-        ApiError::EncodedBody | ApiError::UnsupportedMediaType => body(Code::UnsupportedMediaType),
-        ApiError::RouteNotFound => body(Code::NotFound),
-        ApiError::MethodNotAllowed => body(Code::MethodNotAllowed),
-        ApiError::OfExtension(code, _) => body(code),
-        ApiError::RateLimited { .. } | ApiError::TooManyUnknownKeys => body(Code::RateLimited),
-        ApiError::Timeout => body(Code::Timeout),
-        ApiError::Panic => body(Code::InternalError),
-    }
-}
-
-fn service_body(error: ServiceError) -> ErrorBody {
-    let message = error.to_string();
-    let body = |code| ErrorBody::new(code, message.clone());
-    match error {
-        ServiceError::Invalid(invalid) => body(Code::InvalidRequest).about(invalid.param()),
-        ServiceError::Unauthorized(_) => body(Code::Unauthorized),
-        ServiceError::Forbidden(_) => body(Code::Forbidden),
-        ServiceError::NotFound(Resource::Payer) => body(Code::NotFound).about("from"),
-        ServiceError::NotFound(_) => body(Code::NotFound),
-        ServiceError::IdempotencyConflict(held) => {
-            ErrorBody { transfer_id: held, ..body(Code::IdempotencyConflict) }
-        }
-        ServiceError::LikelyDuplicate(earlier) => {
-            ErrorBody { transfer_id: Some(earlier), ..body(Code::LikelyDuplicate) }
-        }
-        ServiceError::KeyOfOtherAccount | ServiceError::RequestConflict(_) => body(Code::IdempotencyConflict),
-        ServiceError::RequestRunning => body(Code::IdempotencyInProgress),
-        ServiceError::TooManyPending => body(Code::TooManyPending),
-        ServiceError::TooManyRefusals { .. } => body(Code::TooManyRefusals),
-        ServiceError::TooManyStreams(_)
-        | ServiceError::TooManyReads
-        | ServiceError::TooManyActions { .. }
-        | ServiceError::TooManyRequests { .. } => body(Code::RateLimited),
-        ServiceError::PolicyChanged => body(Code::PolicyChanged),
-        ServiceError::ApprovalClosed(status) => {
-            ErrorBody { status: Some(status), ..body(Code::ApprovalClosed) }
-        }
-        ServiceError::InvalidRecipient(_) => body(Code::InvalidRecipient),
-        ServiceError::NoTokenAccount(_) => ErrorBody {
-            approvable: Some(false),
-            rent_lamports: FailureCode::RecipientHasNoTokenAccount.rent_lamports(),
-            ..body(Code::RecipientHasNoTokenAccount)
-        },
-        ServiceError::ChainUnavailable { retryable: true } => body(Code::SolanaUnavailable),
-        ServiceError::ChainUnavailable { retryable: false } => {
-            ErrorBody { retryable: Some(false), ..body(Code::SolanaUnavailable) }
-        }
-        ServiceError::StoreUnavailable | ServiceError::Unrecorded => body(Code::ServiceUnavailable),
-        ServiceError::AuthorityRotated => body(Code::AuthorityRotated),
-        ServiceError::FeePayerEmpty => body(Code::FeePayerEmpty),
-        ServiceError::SignerUnavailable => body(Code::SignerUnavailable),
-        ServiceError::QuotaExceeded(exceeded) => body(Code::QuotaExceeded).about(exceeded.param()),
-        ServiceError::NotConfigured => body(Code::NotConfigured),
-        ServiceError::PauseHolds(cause) => {
-            ErrorBody { message: message.into(), retryable: Some(false), ..service_body(*cause) }
-        }
-        ServiceError::Internal => body(Code::InternalError),
-    }
-}
-
-/// What is said of a transfer whose bytes a seller refused, while they can still land.
-pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Option<String> {
-    let refusal = refusal.filter(|_| state.status() == TransferStatus::Submitted)?;
-    Some(format!(
-        "{refusal} It may still be paid until it expires, about a minute after it was signed: ask for the transfer."
-    ))
-}
-
-fn unpaid_body(transfer: &Unpaid, checks: Option<Checks>) -> ErrorBody {
-    let body = match &transfer.state {
-        TransferState::Rejected(rejection) => ErrorBody {
-            retry_at: rejection.retry_at,
-            checks: Some(CheckBody::list(&rejection.checks)),
-            approvable: transfer.approval.would_help(rejection).then_some(true),
-            ..ErrorBody::new(rejection_code(rejection.reason), rejection.message.clone())
-        },
-        TransferState::Failed(failed) => {
-            let body = ErrorBody::new(failure_code(failed.code), failed.message.clone());
-            let checks = checks.filter(|_| body.error.status() == StatusCode::PAYMENT_REQUIRED);
-            let checks = checks.as_ref().map(CheckBody::list);
-            let rent_lamports = failed.code.rent_lamports();
-            ErrorBody {
-                checks,
-                retryable: body.retryable.or(Some(false)),
-                retry_at: failed.retry_at,
-                // No person can approve rent away.
-                approvable: rent_lamports.map(|_| false),
-                rent_lamports,
-                ..body
-            }
-        }
-        // The others are answered as transfers; see `TransferResponse`.
-        TransferState::Claimed
-        | TransferState::PendingApproval(_)
-        | TransferState::Signed(_)
-        | TransferState::Sent { .. }
-        | TransferState::Settled(_) => match refused_and_open(transfer.refusal.as_ref(), &transfer.state) {
-            Some(message) => ErrorBody::new(Code::PaymentRefused, message),
-            None => ErrorBody::new(Code::InternalError, INTERNAL),
-        },
-    };
-    ErrorBody { transfer_id: Some(transfer.id), status: Some(transfer.state.status()), ..body }
 }

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use super::auth::read_key;
 use super::body::receive;
-use super::error::{ApiError, after_panic};
+use super::error::ApiError;
+use super::error_body::after_panic;
 use purser_base::crash_point::crash_point;
 use purser_model::{
     AnswerKey, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint, SeededRandom,

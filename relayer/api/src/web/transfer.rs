@@ -3,8 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::code::Code;
-use super::error::{ApiError, failure_code, refused_and_open, rejection_code};
+use super::error::Code;
+use super::error::{ApiError, failure_code, rejection_code};
+use super::unpaid::{Unpaid, refused_and_open};
 use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
 use purser_model::{
@@ -181,7 +182,7 @@ impl TryFrom<TransferAnswer> for TransferResponse {
             TransferState::Claimed | TransferState::Signed(_) | TransferState::Sent { .. }
                 if view.transfer.refusal.is_some() =>
             {
-                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
+                Err(Unpaid { checks, ..view.transfer.into() }.into())
             }
             TransferState::Claimed
             | TransferState::PendingApproval(_)
@@ -189,7 +190,7 @@ impl TryFrom<TransferAnswer> for TransferResponse {
             | TransferState::Sent { .. }
             | TransferState::Settled(_) => Ok(view.into()),
             TransferState::Rejected(_) | TransferState::Failed(_) => {
-                Err(ApiError::Transfer(Box::new(view.transfer.into()), checks))
+                Err(Unpaid { checks, ..view.transfer.into() }.into())
             }
         }
     }

@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi;
 use super::errors::example_of;
 use super::links::LINKS;
 use crate::http::testing::Relayer;
-use crate::web::code::Code;
+use crate::web::error::Code;
 use purser_model::{CheckedRule, EventType, Scope};
 
 /// The document of a build with every extension: tests of `main` hold it to the code.

@@ -12,8 +12,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::web::OnRecord;
 use crate::web::auth::{AnyKey, OperatorOnly};
-use crate::web::code::Code;
-use crate::web::error::ApiError;
+use crate::web::error::{ApiError, Code};
 use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_parameters};
 use purser_model::wire::schema::{Usdc, one_of, written};
 use purser_model::{AccountId, Address, CounterpartyKind, GrantId, GrantOpener, GrantState, Timestamp};

@@ -2,8 +2,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::web::auth::AnyKey;
-use crate::web::code::Code;
-use crate::web::error::ApiError;
+use crate::web::error::{ApiError, Code};
 use crate::web::page::Id;
 use purser_model::AccountId;
 use purser_service::{Limits, Transfers};
