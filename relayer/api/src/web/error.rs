@@ -41,8 +41,8 @@ macro_rules! codes {
                 }
             }
 
-            /// Whether the same request may simply be sent again, and after how many seconds, unless the error itself knows
-            /// better. Longer where somebody has to send SOL or name keys. `None`: it is not said.
+            /// `retryable`, and the seconds of `Retry-After`, unless the error itself knows better. Longer where somebody has to
+            /// send SOL or name keys. `None`: the answer has none.
             pub const fn retryable(self) -> (Option<bool>, Option<u64>) {
                 let (retryable, after): (&[bool], &[u64]) = match self {
                     $(Self::$name => (&[$($retryable)?], &[$($($seconds)?)?]),)*

@@ -1,4 +1,4 @@
-//! A transfer that was not paid, as errors say it, and examples of such.
+//! An unpaid transfer, as errors describe it, and examples.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use purser_model::{
     Timestamp, Transfer, TransferId, TransferState, TransferStatus, UsdcAmount,
 };
 
-/// What is said of a transfer that was not paid.
+/// An unpaid transfer, as far as its error describes it.
 #[derive(Debug, Clone)]
 pub struct Unpaid {
     pub id: TransferId,
     pub state: TransferState,
-    /// What a seller said who did not take its bytes.
+    /// The seller's reason for not taking its bytes.
     pub refusal: Option<String>,
     pub approval: Approval,
-    /// What every rule said, where it was decided just now.
+    /// The result of every rule, if it was decided for this request.
     pub checks: Option<Checks>,
 }
 
@@ -28,7 +28,7 @@ impl From<Transfer> for Unpaid {
     }
 }
 
-/// What is said of a transfer whose bytes a seller refused, while they can still land.
+/// The message for a transfer whose bytes a seller refused and that can still be paid.
 pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Option<String> {
     let refusal = refusal.filter(|_| state.status() == TransferStatus::Submitted)?;
     Some(format!(
@@ -39,7 +39,7 @@ pub fn refused_and_open(refusal: Option<&String>, state: &TransferState) -> Opti
 /// When the examples end: 2026-01-31T12:00:00Z.
 pub const EXAMPLE_AT: i64 = 1_769_860_800;
 
-/// The same ULID for the same number, from long ago.
+/// A ULID of [`EXAMPLE_AT`], fixed for each number.
 pub fn example_ulid(number: u128) -> Ulid {
     Ulid::from_parts(EXAMPLE_AT.unsigned_abs() * 1_000, number * 0x9e37_79b9_7f4a_7c15_f39c)
 }
