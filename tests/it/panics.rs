@@ -10,7 +10,7 @@ use crate::admin::with_admin;
 
 /// Every task of a relayer with two nodes, a changing price, an account to watch and an admin listener, and the iteration in which
 /// it panics.
-const TASKS: [(&str, u32); 19] = [
+const TASKS: [(&str, u32); 20] = [
     ("admin listener", 1),
     ("chain clock", 1),
     ("co-signatures", 1),
@@ -20,6 +20,7 @@ const TASKS: [(&str, u32); 19] = [
     ("denials", 1),
     ("deposit websocket", 1),
     ("dispatcher", 2),
+    ("events", 1),
     ("indexer", 2),
     ("key uses", 1),
     ("node comparison", 1),

@@ -99,7 +99,7 @@ impl Row {
 
     fn failed(self, error: &ServiceError) -> Self {
         let (_, message, _) = ApiError::from(error.clone()).in_words();
-        Self { outcome: "failed", note: Some(message.into_owned()), ..self }
+        Self { outcome: "failed", note: Some(message), ..self }
     }
 }
 

@@ -107,7 +107,7 @@ impl Complaint {
         let (status, message, param) = error.in_words();
         let param = param.unwrap_or_default();
         let field = param.split(['.', '[']).next().unwrap_or_default().to_owned();
-        Ok(Self { status, message: message.into_owned(), field })
+        Ok(Self { status, message, field })
     }
 
     /// Whether the complaint is about this field.
@@ -201,7 +201,7 @@ impl IntoResponse for PageError {
             status if status.is_client_error() => "That cannot be done",
             _ => "Something went wrong",
         };
-        let shown = RefusalPage { status: status.as_u16(), title, message: message.into_owned() };
+        let shown = RefusalPage { status: status.as_u16(), title, message };
         (status, Html(shown.render().unwrap_or_default())).into_response()
     }
 }

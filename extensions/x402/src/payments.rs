@@ -7,7 +7,7 @@ use purser_api::web::{
     mark_replayed, named_once, required,
 };
 use purser_model::wire::schema::{Signature, UsdcText};
-use purser_model::{AccountId, IdempotencyKey, Invalid, Memo, UsdcAmount, payable};
+use purser_model::{AccountId, IdempotencyKey, Invalid, Memo};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -37,9 +37,7 @@ pub struct CreatePurchaseBody {
     #[schema(value_type = Option<String>, max_length = 32768)]
     body: Option<String>,
     /// No more than this is paid.
-    #[serde(deserialize_with = "payable")]
-    #[schema(value_type = UsdcText)]
-    max_amount: UsdcAmount,
+    max_amount: UsdcText,
     /// What the payment says on the chain, for everybody to read.
     memo: Option<Memo>,
     #[schema(required, nullable = false)]
@@ -74,7 +72,7 @@ impl CreatePurchaseBody {
         Ok(Purchase {
             from: self.from,
             seller,
-            max_amount: self.max_amount,
+            max_amount: self.max_amount.0,
             memo: self.memo,
             idempotency_key,
         })
@@ -112,8 +110,7 @@ pub struct PurchaseResponse {
     receipt: Option<ReceiptResponse>,
     /// The signed payment, for you to hand to the seller. Only where you gave an `offer`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<PaymentJson>)]
-    payment: Option<Box<RawValue>>,
+    payment: Option<PaymentJson>,
 }
 
 /// A server's answer.
@@ -131,11 +128,9 @@ struct ResourceResponse {
     #[schema(max_length = 2048)]
     location: Option<String>,
     /// At most 65,536 bytes, in this encoding.
-    #[schema(value_type = ResourceBodyText)]
-    body: String,
+    body: ResourceBodyText,
     /// `utf-8`: the body is the text. `base64`: it is not text.
-    #[schema(value_type = ResourceEncoding)]
-    encoding: &'static str,
+    encoding: ResourceEncoding,
     /// There was more of it.
     truncated: bool,
     /// Why a payment was not taken, in the server's words.
@@ -145,12 +140,11 @@ struct ResourceResponse {
 }
 
 /// How bytes are written.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "describes what is written")]
+#[derive(Serialize, ToSchema)]
 enum ResourceEncoding {
-    #[schema(rename = "utf-8")]
+    #[serde(rename = "utf-8")]
     Utf8,
-    #[schema(rename = "base64")]
+    #[serde(rename = "base64")]
     Base64,
 }
 
@@ -179,11 +173,11 @@ impl From<PaidResource> for ResourceResponse {
     fn from(resource: PaidResource) -> Self {
         let refusal = resource.refusal();
         let (encoding, body) = match resource.body {
-            ResourceBody::Text(text) => ("utf-8", text),
-            ResourceBody::Base64(text) => ("base64", text),
+            ResourceBody::Text(text) => (ResourceEncoding::Utf8, text),
+            ResourceBody::Base64(text) => (ResourceEncoding::Base64, text),
         };
         let PaidResource { status, content_type, location, is_cut: truncated, .. } = resource;
-        Self { status, content_type, location, body, encoding, truncated, refusal }
+        Self { status, content_type, location, body: ResourceBodyText(body), encoding, truncated, refusal }
     }
 }
 
@@ -210,7 +204,7 @@ impl TryFrom<PurchaseAnswer> for PurchaseResponse {
             transfer: answer.transfer.map(TransferResponse::try_from).transpose()?,
             resource: answer.resource.map(ResourceResponse::from),
             receipt: receipt.map(ReceiptResponse::from),
-            payment: answer.payment,
+            payment: answer.payment.map(PaymentJson),
         })
     }
 }

@@ -2,7 +2,9 @@
 
 use purser_model::URL_CHARS_MAX;
 use purser_model::wire::schema::{anything, one_of, text, written};
+use serde::Serialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder};
 use utoipa::openapi::{RefOr, Schema, SchemaFormat};
 
@@ -16,10 +18,12 @@ pub(crate) enum ResourceUrlText {}
 pub(crate) enum OfferJson {}
 
 /// A signed payment.
-pub(crate) enum PaymentJson {}
+#[derive(Serialize)]
+pub(crate) struct PaymentJson(pub Box<RawValue>);
 
-/// What was bought.
-pub(crate) enum ResourceBodyText {}
+/// A resource as text.
+#[derive(Serialize)]
+pub(crate) struct ResourceBodyText(pub String);
 
 written! {
     ResourceUrlText = "ResourceUrl": text().format(Some(SchemaFormat::Custom("uri".to_owned())))

@@ -39,11 +39,6 @@ pub fn limit_from_json(param: &str, json: &RawValue) -> Result<Limit, Invalid> {
     amount_from_json(param, json).map(Limit::AtMost)
 }
 
-/// A field that holds what is to be paid.
-pub fn payable<'de, D: Deserializer<'de>>(json: D) -> Result<UsdcAmount, D::Error> {
-    amount_from_text("", &String::deserialize(json)?).map_err(D::Error::custom)
-}
-
 /// A field that holds a limit, or is left out.
 pub(crate) fn given_limit<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Limit>, D::Error> {
     limit_from_json("", &Box::<RawValue>::deserialize(json)?).map(Some).map_err(D::Error::custom)

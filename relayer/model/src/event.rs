@@ -120,6 +120,14 @@ pub enum Subject {
 }
 
 impl Subject {
+    /// Whether it is about certain webhooks, whichever others subscribe to its type.
+    pub const fn names_webhooks(&self) -> bool {
+        match self {
+            Self::Balance { .. } | Self::Webhook(_) => true,
+            Self::Transfer { .. } | Self::Account { .. } | Self::Operator => false,
+        }
+    }
+
     /// The account that the event is about, if any.
     pub const fn account_id(&self) -> Option<AccountId> {
         match self {

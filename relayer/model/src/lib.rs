@@ -56,7 +56,7 @@ pub use account::{
 pub use action::{
     Action, ActionFilter, ActionOutcome, ActionWord, CountedActions, ListedAction, SentTransaction,
 };
-pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json, payable};
+pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
 pub use balance::{Balance, BalanceSeen, KnownBalance, PaidBefore};
 pub use body::{no_json, param_of, present, read_body};

@@ -1,14 +1,40 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::error::{Resource, ServiceError};
 use super::reads::addresses;
 use crate::Inside;
+use purser_base::crash_point::crash_point;
 use purser_chain::AgentOnChain;
 use purser_model::{
     Account, AccountId, BalanceSeen, Event, EventId, EventType, Operator, OperatorId, Page, PageRequest,
     PaidBefore, Transfer,
 };
 use purser_policy::PaidTags;
+
+/// The longest time until events that another process wrote get their places and deliveries here.
+const PLACED_WITHIN: Duration = Duration::from_secs(1);
+
+/// Gives new events their places and deliveries, until the stop: at once after this process wrote some.
+pub fn place_until_stopped(inside: &Arc<Inside>) {
+    let this = inside.clone();
+    inside.tasks.keep("events", async move {
+        let mut written = this.store.events.events_written();
+        let stop = this.tasks.stop.clone();
+        loop {
+            crash_point!("place.before");
+            if let Err(error) = this.store.events.place_waiting(this.clock.now()).await {
+                tracing::warn!(%error, "cannot give events their places; retrying");
+            }
+            crash_point!("place.after");
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = written.wait() => {}
+                () = tokio::time::sleep(PLACED_WITHIN) => {}
+            }
+        }
+    });
+}
 
 /// Which events a list shows.
 #[derive(Debug, Clone, Copy, Default)]

@@ -221,6 +221,7 @@ impl Services {
     pub fn reconcile(&self) {
         self.transfers.sweep_until_stopped();
         key_uses::write_until_stopped(&self.inside);
+        events::place_until_stopped(&self.inside);
         pauses_and_halts::follow(&self.inside);
         let inside = self.inside.clone();
         self.inside.tasks.every("reconciler", RECONCILE_EVERY, move || {

@@ -65,7 +65,7 @@ pub async fn look_at_limits(inside: &Arc<Inside>, operator: &Operator) -> Result
             events.extend(reached(&paid, limit, budget.month.spent(second), cap, now));
         }
     }
-    inside.store.events.announce_limits(events, now).await?;
+    inside.store.events.announce_limits(events).await?;
     Ok(shows_all)
 }
 

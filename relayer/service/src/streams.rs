@@ -106,7 +106,7 @@ pub async fn open(
     if filter.types.contains(&EventType::LimitThreshold) {
         inside.store.events.watch_limits(operator.id, inside.clock.now()).await?;
     }
-    let newest = inside.store.events.open_stream(operator.id).await?;
+    let newest = inside.store.events.open_stream(operator.id, inside.clock.now()).await?;
     let after = match last {
         None => newest,
         Some(text) => place_after(inside, operator, text).await?,
@@ -187,8 +187,8 @@ impl Reading {
                 self.key_asked_at = Instant::now();
             }
             // Subscribed before the read, so that a write during it wakes us afterwards.
-            let written = events.events_written();
-            while events.place_events(self.operator_id, PLACED_AT_ONCE).await? {}
+            let mut written = events.events_written();
+            while events.place_events(self.operator_id, inside.clock.now(), PLACED_AT_ONCE).await? {}
             let found = events.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;
             if !found.is_empty() {
                 self.read = found.into_iter();

@@ -12,7 +12,7 @@ use super::stored::Below;
 use super::{Actions, Result, Transaction};
 use purser_model::{
     Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, Network,
-    OperatorId, SentTransaction, Timestamp, WebhookId,
+    OperatorId, SentTransaction, Timestamp,
 };
 
 /// The columns of a [`ListedAction`] beside those of its action.
@@ -54,13 +54,12 @@ pub(super) fn insert(action: &Action) -> Query {
     sql! {"INSERT INTO actions {row}", row = columns! { ..action, action.outcome }}
 }
 
-/// Announces how an action ended, in the transaction that writes it, if the action is on record. Returns the webhooks to hint at
-/// after the commit.
+/// Announces how an action ended, in the transaction that writes it, if the action is on record.
 pub(super) async fn announce_end(
     tx: &mut Transaction<'_>,
     (operator, id): (OperatorId, ActionId),
     now: Timestamp,
-) -> Result<Vec<WebhookId>> {
+) -> Result<()> {
     let listed: Option<ListedAction> = sql! {
         "SELECT {columns}, {beside} FROM {tables} WHERE actions.operator_id = {operator} AND action_id = {id}",
         columns = Action::COLUMNS, beside = BESIDE, tables = TABLES, operator, id
@@ -68,7 +67,7 @@ pub(super) async fn announce_end(
     .fetch_optional(&mut *tx)
     .await?;
     let events: Vec<Event> = listed.map(|listed| Event::action_recorded(listed, now)).into_iter().collect();
-    announce(tx, &events, now).await
+    announce(tx, &events).await
 }
 
 /// Forgets the transactions of an action that is over. A pause or a halt stays until it is final.
@@ -113,7 +112,7 @@ impl Actions {
         };
         let of = (action.operator_id, action.id);
         let closed = is_done.then(|| close(of.1));
-        self.write_and_hint(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 ended.run(&mut *tx).await?;
                 if let Some(closed) = closed {
@@ -218,20 +217,19 @@ impl Actions {
             "DELETE FROM action_transactions WHERE action_id = {action} AND tx_signature IN ({signatures})",
             action, signatures = Each(looked_up)
         };
-        let write = self.write(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 closed.run(&mut *tx).await?;
-                let Some(found) = found else { return Ok((false, Vec::new())) };
+                let Some(found) = found else { return Ok(false) };
                 if !found.touches(&mut *tx).await? {
-                    return Ok((false, Vec::new()));
+                    return Ok(false);
                 }
-                Ok((true, announce_end(tx, (operator, action), now).await?))
+                announce_end(tx, (operator, action), now).await?;
+                Ok(true)
             }
             .boxed()
-        });
-        let (is_news, hints) = write.await?;
-        self.outbox.hint(hints);
-        Ok(is_news)
+        })
+        .await
     }
 
     /// The actions that these transactions belong to, as far as there are any.

@@ -1,6 +1,6 @@
 //! The balances that webhooks with a threshold watch, and the crossings that follow from them.
 
-use super::events::{all_of, insert_deliveries, insert_event};
+use super::events::{all_of, announce, insert_deliveries};
 use super::query::sql;
 use super::row::{Listed, row};
 use super::stored::OrEmpty;
@@ -49,7 +49,7 @@ impl Events {
             return Ok(());
         }
         let account = account.clone();
-        self.write_and_hint(move |tx| {
+        let notified = self.write(move |tx| {
             async move {
                 let known = find_known(tx, &account).await?;
                 if !seen.is_news(known, &webhooks) {
@@ -58,14 +58,15 @@ impl Events {
                 replace_known(tx, &account, known, &seen).await?;
                 let mut notified = Vec::new();
                 for (event, webhooks) in seen.announced(&account, known, &webhooks, now, random) {
-                    insert_event(tx, &event).await?;
+                    announce(tx, std::slice::from_ref(&event)).await?;
                     notified.extend(insert_deliveries(tx, &event, &webhooks, now).await?);
                 }
                 Ok(notified)
             }
             .boxed()
-        })
-        .await
+        });
+        self.outbox.hint(notified.await?);
+        Ok(())
     }
 }
 

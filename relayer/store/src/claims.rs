@@ -13,7 +13,7 @@ use super::{Result, StoreError, Transaction, Transfers};
 use purser_core::{ClaimClock, DUPLICATE_WITHIN, GivesBack, KeyUse, NewTransfer};
 use purser_model::{
     Approval, Claim, HistoryEntry, IdempotencyKey, Network, OperatorId, Reuse, Timestamp, Transfer,
-    TransferId, TransferState, UsedKey, WebhookId,
+    TransferId, TransferState, UsedKey,
 };
 
 /// The most payments of an account among which a claim looks for one like its own.
@@ -36,16 +36,19 @@ impl Transfers {
             Some(_) => None,
             None => Some(self.entries_of(&new.transfer, &new.next).await?),
         };
+        let announces = entries.is_some();
         let (new, holder) = (new.clone(), self.holder.clone());
         let fingerprint = new.fingerprint().to_hex();
-        let claim = self.write_in_turn(
+        let claimed = self.write_in_turn(
             move |tx| {
                 async move { claim_and_tell(tx, &new, &fingerprint, &holder, clock, entries).await }.boxed()
             },
             Turn::Begins,
         );
-        let (claim, hint) = claim.await?;
-        self.outbox.hint(hint);
+        let claim = claimed.await?;
+        if announces {
+            self.outbox.hint([]);
+        }
         Ok(claim)
     }
 
@@ -95,7 +98,7 @@ pub(super) async fn release_unpaid_after(tx: &mut Transaction<'_>, paid: &Transf
     .await
 }
 
-/// The claim, and which webhooks to wake after the commit.
+/// The claim; what it announces is written with it.
 async fn claim_and_tell(
     tx: &mut Transaction<'_>,
     new: &NewTransfer,
@@ -103,15 +106,12 @@ async fn claim_and_tell(
     holder: &str,
     clock: ClaimClock,
     entries: Option<Vec<HistoryEntry>>,
-) -> Result<(Claim, Vec<WebhookId>)> {
+) -> Result<Claim> {
     let claim = try_claim(&mut *tx, new, fingerprint, holder, clock).await?;
-    let hint = match (&claim, entries) {
-        (Claim::New(ours) | Claim::Retry(ours), Some(entries)) => {
-            announce_step(tx, &new.transfer, &ours.state, &entries, clock.now).await?
-        }
-        _ => Vec::new(),
-    };
-    Ok((claim, hint))
+    if let (Claim::New(ours) | Claim::Retry(ours), Some(entries)) = (&claim, entries) {
+        announce_step(tx, &new.transfer, &ours.state, &entries, clock.now).await?;
+    }
+    Ok(claim)
 }
 
 async fn try_claim(

@@ -160,12 +160,14 @@ impl Upkeep {
         .await
     }
 
-    /// Deletes events with their deliveries and attempts, one operator at a time. Keeps what is pending for an existing webhook.
+    /// Deletes events with their deliveries and attempts, one operator at a time. Keeps what is pending for an existing
+    /// webhook, and what waits for its deliveries.
     async fn delete_old_events(&self, before: Timestamp, rows: i64) -> Result<u64> {
         // With a cross join, SQLite looks up each operator's oldest events instead of scanning all events.
         let found: Vec<(OperatorId, EventId)> = sql! {
             "SELECT events.operator_id, events.event_id FROM operators CROSS JOIN events
-             WHERE events.operator_id = operators.operator_id AND events.event_id < {first_kept} AND NOT EXISTS (
+             WHERE events.operator_id = operators.operator_id AND events.event_id < {first_kept}
+                 AND COALESCE(events.place, 1) > 0 AND NOT EXISTS (
                  SELECT 1 FROM deliveries JOIN webhooks ON webhooks.webhook_id = deliveries.webhook_id
                  WHERE deliveries.event_id = events.event_id AND {of_operator} = events.operator_id
                      AND deliveries.state = 'pending')

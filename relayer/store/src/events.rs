@@ -1,4 +1,4 @@
-//! Events: written in the transaction of the fact they announce, with a delivery for every webhook concerned.
+//! Events: written in the transaction of the fact they announce. Their deliveries follow: see `streams`.
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -30,26 +30,27 @@ row! { Event of events {
     data, created_at, fact = None,
 }}
 
-/// The webhooks that just got deliveries, so that this process's dispatcher need not search.
+/// What this process has just written, so that its dispatcher and streams need not search.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
+    /// The webhooks that got deliveries.
     hinted: Mutex<BTreeSet<WebhookId>>,
     notify: Notify,
     written: watch::Sender<()>,
 }
 
-/// Signals when this process has written events since this was created.
+/// Signals when this process has written events since this was created or last waited for.
 pub struct EventsWritten(watch::Receiver<()>);
 
 impl EventsWritten {
-    pub async fn wait(mut self) {
+    pub async fn wait(&mut self) {
         // The sender lives as long as the store.
         let _ = self.0.changed().await;
     }
 }
 
 impl Outbox {
-    /// Call this after the commit.
+    /// Events were written, and deliveries for these webhooks. Call this after the commit.
     pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
         self.written.send_replace(());
         let mut hinted = self.hinted.lock();
@@ -67,7 +68,7 @@ impl Events {
         std::mem::take(&mut *self.outbox.hinted.lock())
     }
 
-    /// For streams: signals when this process writes events from now on.
+    /// Signals when this process writes events from now on.
     pub fn events_written(&self) -> EventsWritten {
         EventsWritten(self.outbox.written.subscribe())
     }
@@ -140,14 +141,16 @@ impl Events {
 }
 
 impl Database {
-    /// Runs `work` in a transaction, and hints at the webhooks that it returns.
-    pub(super) async fn write_and_hint<F>(&self, work: F) -> Result<()>
+    /// Runs `work`, which may announce events, in a transaction.
+    pub(super) async fn write_events<T, F>(&self, work: F) -> Result<T>
     where
-        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<Vec<WebhookId>>>,
+        F: for<'c> FnOnce(&'c mut Transaction<'_>) -> BoxFuture<'c, Result<T>>,
         F: Clone + Send + 'static,
+        T: Send + 'static,
     {
-        self.outbox.hint(self.write(work).await?);
-        Ok(())
+        let done = self.write(work).await?;
+        self.outbox.hint([]);
+        Ok(done)
     }
 
     /// Up to `rows_max` events of the operator created from `since` on and before `until`, oldest first, starting after `after`.
@@ -178,40 +181,16 @@ pub(super) fn all_of(operator: OperatorId) -> Query {
     sql! {"SELECT {columns} FROM webhooks WHERE operator_id = {operator}", columns = Webhook::COLUMNS, operator}
 }
 
-/// Inserts missing events in the transaction of the fact that they announce, with a delivery for each webhook that they
-/// concern. Returns the webhooks to hint at after the commit.
-pub(super) async fn announce(
-    tx: &mut Transaction<'_>,
-    events: &[Event],
-    now: Timestamp,
-) -> Result<Vec<WebhookId>> {
-    let mut notified = Vec::new();
+/// Inserts missing events, in the transaction of the fact that they announce.
+pub(super) async fn announce(tx: &mut Transaction<'_>, events: &[Event]) -> Result<()> {
     if events.is_empty() {
-        return Ok(notified);
+        return Ok(());
     }
-    let operators: BTreeSet<OperatorId> = events.iter().map(|event| event.operator_id).collect();
-    let mut webhooks: Vec<Webhook> = Vec::new();
-    for operator in operators {
-        webhooks.extend(all_of(operator).fetch_all(&mut *tx).await?);
-    }
-    if webhooks.is_empty() {
-        insertion(events, "").execute(tx).await?;
-        return Ok(notified);
-    }
-    let inserted: Vec<EventId> = insertion(events, "RETURNING event_id").fetch_all(&mut *tx).await?;
-    for event in events.iter().filter(|event| inserted.contains(&event.id)) {
-        notified.extend(insert_deliveries(tx, event, &webhooks, now).await?);
-    }
-    Ok(notified)
+    insertion(events).run(tx).await
 }
 
-/// Inserts an event if it is missing.
-pub(super) async fn insert_event(tx: &mut Transaction<'_>, event: &Event) -> Result<()> {
-    insertion(std::slice::from_ref(event), "").run(tx).await
-}
-
-/// Inserts the missing ones of these events (at least one); `ending` may return which those were.
-fn insertion(events: &[Event], ending: &'static str) -> Query {
+/// Inserts the missing ones of these events, at least one. They wait for their places, and with these for their deliveries.
+fn insertion(events: &[Event]) -> Query {
     let row = |event: &Event, values: &mut Vec<_>| {
         let (transfer_id, threshold, webhook_id) = match event.subject {
             Subject::Transfer { transfer_id, .. } => (Some(transfer_id), None, None),
@@ -219,12 +198,10 @@ fn insertion(events: &[Event], ending: &'static str) -> Query {
             Subject::Account { .. } | Subject::Operator => (None, None, None),
             Subject::Webhook(webhook_id) => (None, None, Some(webhook_id)),
         };
-        // An event waits for its place if its operator has a stream: see `streams`.
         text! {
             values,
             "({id}, {operator_id}, {event_type}, {account_id}, {transfer_id}, {threshold}, {webhook_id}, {data},
-              {created_at}, {fact},
-              (SELECT CAST(0 AS BIGINT) FROM operators WHERE operator_id = {operator_id} AND last_place IS NOT NULL))",
+              {created_at}, {fact}, 0)",
             event.id, event.operator_id, event.event_type, account_id = event.subject.account_id(), transfer_id,
             threshold, webhook_id, event.data, event.created_at, event.fact
         }
@@ -234,9 +211,8 @@ fn insertion(events: &[Event], ending: &'static str) -> Query {
              (event_id, operator_id, event_type, account_id, transfer_id, threshold_usdc, webhook_id, data, created_at,
               fact, place)
          VALUES {rows}
-         ON CONFLICT DO NOTHING {ending}",
-        rows = Piece(|values: &mut Vec<_>| joined(events.iter().map(|event| row(event, values)))),
-        ending = Sql(ending)
+         ON CONFLICT DO NOTHING",
+        rows = Piece(|values: &mut Vec<_>| joined(events.iter().map(|event| row(event, values))))
     }
 }
 

@@ -65,7 +65,7 @@ impl Index {
             columns = Undone::COLUMNS, network, slot, signature
         };
         let signature = signature.clone();
-        let write = self.write(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 let undone: Vec<Undone> = undo.fetch_all(&mut *tx).await?;
                 let mut events = Vec::new();
@@ -80,12 +80,11 @@ impl Index {
                 for Undone { account, kind, amount, .. } in &undone {
                     ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount)).await?;
                 }
-                Ok((undone.len(), announce(tx, &events, now).await?))
+                announce(tx, &events).await?;
+                Ok(undone.len())
             }
             .boxed()
-        });
-        let (undone, notified) = write.await?;
-        self.outbox.hint(notified);
-        Ok(undone)
+        })
+        .await
     }
 }

@@ -8,8 +8,8 @@ use super::stored::Below;
 use super::{Database, Events, History, Result, StoreError, Transaction, ledgers};
 use purser_model::{
     AccountId, EntryKind, EntryOutcome, Event, HistoryEntry, HistoryFilter, HistoryStatus, OperatorId,
-    PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, WebhookId,
-    own_settlement, position_after,
+    PaymentNumber, PlacedEntry, Spent, Timestamp, Transfer, TransferState, UsdcAmount, own_settlement,
+    position_after,
 };
 
 /// Selected beside the columns of a [`HistoryEntry`]. The recipient of a payment from another operator's account sees that account's
@@ -129,20 +129,19 @@ impl Database {
     }
 }
 
-/// Adds the step's entries to histories and announces it, in the transaction of the step. Returns the webhooks to hint at after
-/// the commit.
+/// Adds the step's entries to histories and announces it, in the transaction of the step.
 pub(super) async fn announce_step(
     tx: &mut Transaction<'_>,
     transfer: &Transfer,
     next: &TransferState,
     entries: &[HistoryEntry],
     now: Timestamp,
-) -> Result<Vec<WebhookId>> {
+) -> Result<()> {
     let mut events = Event::of_step(transfer, next, now);
     for entry in entries {
         events.extend(record(tx, entry, now).await?);
     }
-    announce(tx, &events, now).await
+    announce(tx, &events).await
 }
 
 /// Inserts an entry of a transfer's step, and returns the events that announce it.

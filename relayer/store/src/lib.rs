@@ -99,6 +99,7 @@ pub use deliveries::LeasedDelivery;
 pub use due::Due;
 use error::Result;
 pub use error::StoreError;
+pub use events::EventsWritten;
 use events::Outbox;
 pub use known_balances::KnownAccount;
 pub use ledgers::{Ledger, in_ledger};

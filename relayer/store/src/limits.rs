@@ -47,11 +47,11 @@ impl Events {
     }
 
     /// For the indexer: announces limits that payments reached; a repeat changes nothing.
-    pub async fn announce_limits(&self, events: Vec<Event>, now: Timestamp) -> Result<()> {
+    pub async fn announce_limits(&self, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        self.write_and_hint(move |tx| async move { announce(tx, &events, now).await }.boxed()).await
+        self.write_events(move |tx| async move { announce(tx, &events).await }.boxed()).await
     }
 }
 

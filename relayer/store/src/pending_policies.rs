@@ -8,8 +8,7 @@ use super::row::{Listed, row};
 use super::{Policies, Result};
 use futures::FutureExt;
 use purser_model::{
-    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, Timestamp,
-    WaitingPolicy,
+    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, WaitingPolicy,
 };
 
 row! { PendingPolicy of pending_policies {
@@ -91,7 +90,6 @@ impl Policies {
         pending: &PendingPolicy,
         due_at: i64,
         event: Event,
-        now: Timestamp,
     ) -> Result<()> {
         let others = sql! {
             "UPDATE pending_policies SET due_unix = 0
@@ -104,14 +102,14 @@ impl Policies {
              WHERE operator_id = {operator_id} AND account_id = {account_id} AND hash = {hash} AND NOT is_announced",
             pending.operator_id, pending.account_id, pending.hash
         };
-        self.write_and_hint(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 others.execute(&mut *tx).await?;
                 due.execute(&mut *tx).await?;
                 if !announced.touches(&mut *tx).await? {
-                    return Ok(Vec::new());
+                    return Ok(());
                 }
-                announce(tx, &[event], now).await
+                announce(tx, &[event]).await
             }
             .boxed()
         })
@@ -124,17 +122,16 @@ impl Policies {
         pending: &PendingPolicy,
         status: AccountStatus,
         event: Event,
-        now: Timestamp,
     ) -> Result<()> {
         let delete = delete(pending);
         let account = set_policy(pending.operator_id, pending.account_id, status, pending.allowlist_entries);
-        self.write_and_hint(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 if !delete.touches(&mut *tx).await? {
-                    return Ok(Vec::new());
+                    return Ok(());
                 }
                 account.execute(&mut *tx).await?;
-                announce(tx, &[event], now).await
+                announce(tx, &[event]).await
             }
             .boxed()
         })

@@ -54,7 +54,7 @@ impl Policies {
     /// their policy. A repeat changes nothing; after a fork the latest reading wins.
     pub async fn insert_policy(&self, set: &PolicySet, now: Timestamp) -> Result<()> {
         let set = set.clone();
-        self.write_and_hint(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 // Locked as for a payment: of the two writers, the second sees what the first wrote.
                 let of = (set.operator_id, set.account_id);
@@ -72,7 +72,7 @@ impl Policies {
                         events.extend(Event::limits_reached(&payment, cap, now));
                     }
                 }
-                announce(tx, &events, now).await
+                announce(tx, &events).await
             }
             .boxed()
         })
@@ -83,7 +83,7 @@ impl Policies {
     pub async fn announce_halt(&self, halt: &HaltSet, accounts: &[AccountId], now: Timestamp) -> Result<()> {
         let events: Vec<Event> =
             accounts.iter().map(|account| Event::account_halted(halt, *account, now)).collect();
-        self.write_and_hint(move |tx| async move { announce(tx, &events, now).await }.boxed()).await
+        self.write_events(move |tx| async move { announce(tx, &events).await }.boxed()).await
     }
 }
 

@@ -3,7 +3,7 @@
 use futures::FutureExt;
 
 use super::deliveries::insert_deliveries;
-use super::events::insert_event;
+use super::events::announce;
 use super::query::{Each, sql};
 use super::{Result, Transaction, Webhooks};
 use purser_model::ReplayScope;
@@ -122,7 +122,7 @@ impl Webhooks {
         let (id, event) = (webhook.id, event.clone());
         self.write(move |tx| {
             async move {
-                insert_event(tx, &event).await?;
+                announce(tx, std::slice::from_ref(&event)).await?;
                 insert_deliveries(tx, (event.operator_id, event.id), &[(id, DeliveryState::due(now))], now)
                     .await
             }

@@ -44,24 +44,22 @@ impl Sessions {
             key, token, others = SESSIONS_PER_KEY_MAX - 1
         };
         let (action, of, now) = (insert(signing_in), (*operator_id, *id), *now);
-        let write = self.write(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 if let Some(used) = used
                     && !used.touches(&mut *tx).await?
                 {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 session.run(&mut *tx).await?;
                 action.run(&mut *tx).await?;
                 oldest.run(&mut *tx).await?;
-                announce_end(tx, of, now).await.map(Some)
+                announce_end(tx, of, now).await?;
+                Ok(true)
             }
             .boxed()
-        });
-        let notified = write.await?;
-        let is_open = notified.is_some();
-        self.outbox.hint(notified.into_iter().flatten());
-        Ok(is_open)
+        })
+        .await
     }
 
     /// The session of this token, the present state of its key, and the key's operator. Takes no owner, because it

@@ -135,7 +135,7 @@ impl Transfers {
         let entries = self.entries_of(transfer, &next).await?;
         let moved = transfer.moved(next, now);
         let (transfer, next) = (transfer.clone(), moved.clone());
-        self.write_and_hint(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 if matches!(next.state, TransferState::PendingApproval(_)) {
                     has_room_to_ask(tx, &transfer).await?;

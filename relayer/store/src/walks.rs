@@ -165,7 +165,7 @@ impl Index {
         let progress = progress.map(|(before, after)| (before.clone(), after.clone()));
         let operators: BTreeSet<OperatorId> = entries.iter().map(|entry| entry.operator_id).collect();
         let watches = self.find_limit_watches(&operators.into_iter().collect::<Vec<_>>()).await?;
-        let write = self.write(move |tx| {
+        self.write_events(move |tx| {
             async move {
                 let newest = entries.iter().map(|entry| entry.created_at).max();
                 let Met { mut events, contradictions } = match read_at.or(newest) {
@@ -187,20 +187,14 @@ impl Index {
                 if let Some((before, after)) = &progress {
                     move_walk(tx, network, before.as_ref(), after).await?;
                 }
-                let mut notified = Vec::new();
                 for events in events.chunks(ANNOUNCED_AT_ONCE) {
-                    let now = events.iter().map(|event| event.created_at).max();
-                    if let Some(now) = now {
-                        notified.extend(announce(tx, events, now).await?);
-                    }
+                    announce(tx, events).await?;
                 }
-                Ok((notified, contradictions))
+                Ok(contradictions)
             }
             .boxed()
-        });
-        let (notified, contradictions) = write.await?;
-        self.outbox.hint(notified);
-        Ok(contradictions)
+        })
+        .await
     }
 
     /// For the indexer: records an account that was found on the chain, and that its past is still to be read. `false`

@@ -1,5 +1,6 @@
 //! Delivers events to webhooks: a dispatcher finds what is due, one queue per endpoint attempts it, a recorder stores the
-//! outcomes. Nothing here decides what is announced; that is written with the fact itself (`store::events`). Start at `dispatcher.rs`.
+//! outcomes. Nothing here decides what is announced or to whom: events are written with their facts, and get their deliveries with their
+//! places (`store::streams`). Start at `dispatcher.rs`.
 //!
 //! What always holds:
 //! - A delivery is leased before it is attempted, and no transaction is open while we wait for a receiver.

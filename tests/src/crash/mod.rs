@@ -17,12 +17,14 @@
 //! | `relayer` | a relayer that dies as planned and is started again |
 //! | `person` | the approver, with a wallet of its own |
 //! | `maker` | makes accounts under idempotency keys |
+//! | `announced` | that no event lacks its delivery |
 //! | `client` | what a client does until it has its answer |
 //! | `ledger` | what the chain says, read and decoded without any of the relayer's code |
 //! | `patience` | deadlines that a loaded machine does not cut short |
 //! | `verdict` | what must hold |
 //! | `audit` | the auditor's command on a network whose rounds are over |
 
+mod announced;
 mod audit;
 mod client;
 mod disk;
@@ -75,7 +77,7 @@ pub struct Report {
     pub lost: u64,
     /// Accounts on the chain beyond the one that a key makes.
     pub second_accounts: u64,
-    /// Any other difference between an answer, the ledger and the chain, and whatever another operator got.
+    /// Any other difference between an answer, the ledger and the chain, events without a delivery, and what another operator got.
     pub mismatches: u64,
     /// What went wrong, with the round to replay.
     #[serde(skip)]

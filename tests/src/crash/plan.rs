@@ -30,7 +30,7 @@ const STOPS_FOR_MS: u64 = 600;
 const BEGIN_WITHIN_MS: u64 = 3_000;
 
 /// Where a relayer can be made to die. A long run must reach each of them.
-pub const CRASH_POINTS: [&str; 18] = [
+pub const CRASH_POINTS: [&str; 20] = [
     "claim.before",
     "claim.after",
     "read.before",
@@ -49,6 +49,8 @@ pub const CRASH_POINTS: [&str; 18] = [
     "answer.before",
     "take_up.before",
     "duplicate.before",
+    "place.before",
+    "place.after",
 ];
 
 /// Those on the way of what a person is asked about, for rounds in which people approve.

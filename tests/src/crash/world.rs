@@ -13,6 +13,7 @@ use solana_sdk::signature::Keypair;
 use solana_sdk::signer::Signer;
 use tokio::sync::watch;
 
+use super::announced::Announced;
 use super::client::{Client, Passing, Record};
 use super::disk::SmallDisk;
 use super::ledger::{Ledger, Payment};
@@ -44,6 +45,8 @@ const DUSK: Duration = Duration::from_secs(8);
 /// How long a round may take in all, and the payments after it; by ticks.
 const ROUND: Duration = Duration::from_secs(90);
 const LAST_RUNS: Duration = Duration::from_secs(60);
+/// How long after them events may lack their deliveries.
+const ANNOUNCED_WITHIN: Duration = Duration::from_secs(20);
 /// Ten minutes longer than a request is good for.
 const AWAY_SECONDS: i64 = 70 * 60;
 /// How long a day after waits for its relayers to come up, so that the clocks move while they run.
@@ -60,6 +63,7 @@ pub(super) struct World {
     payees: Vec<Pubkey>,
     thief: Thief,
     approver: Arc<Approver>,
+    announced: Announced,
     /// The database from before any account, and from before any transfer.
     bare: Vec<(PathBuf, Vec<u8>)>,
     pristine: Vec<(PathBuf, Vec<u8>)>,
@@ -115,6 +119,7 @@ impl World {
         for _ in 0..PAYEES {
             payees.push(operator.chain.new_payee().await.0);
         }
+        let announced = Announced::to_webhook_of(&operator).await;
         assert!(app.stops(Duration::from_secs(60)).await, "the relayer stops before the first round");
         let pristine = app.saved_database();
         let thief = Thief::of(thieves, &agents).await;
@@ -129,6 +134,7 @@ impl World {
             payees,
             thief,
             approver,
+            announced,
             bare,
             pristine,
             ahead: AtomicI64::new(0),
@@ -201,7 +207,8 @@ impl World {
         let mut report = verdict::judges(&scene, &outcome.records);
         let new_agents = ledger.agents_of(&self.operator.address).await - agents_before;
         verdict::judges_accounts(&outcome.made, new_agents, &mut report);
-        report.mismatches += outcome.took.len() as u64;
+        report.mismatches += (outcome.took.len() + outcome.unannounced.len()) as u64;
+        report.failures.extend(outcome.unannounced);
         report.failures.extend(outcome.took.into_iter().map(|what| format!("another operator got {what}")));
         let is_made = |made: &&Made| !made.ids.is_empty();
         met.insert("accounts made".to_owned(), outcome.made.iter().filter(is_made).count() as u64);
@@ -311,11 +318,17 @@ impl World {
         if plan.hazards.copy.is_some() {
             took.extend(self.thief.concludes(relayers, &self.ticks.within(LAST_RUNS)).await);
         }
+        let mut unannounced = Vec::new();
+        // The database from before any account has no webhook either.
+        for (number, relayer) in relayers.iter().enumerate().filter(|_| !plan.lost_accounts()) {
+            let missing = self.announced.is_missing_in(relayer, &self.ticks.within(ANNOUNCED_WITHIN)).await;
+            unannounced.extend(missing.map(|missing| format!("relayer {number}: {missing}")));
+        }
         self.waits_for_late_transactions().await;
         relayers.iter().for_each(|relayer| relayer.ends());
         let deaths = try_join_all(lives).await.expect("supervisors do not panic");
         let deaths = deaths.into_iter().flatten().collect();
-        Outcome { runs, records, made, deaths, took, forked: outcomes.forked() }
+        Outcome { runs, records, made, deaths, took, unannounced, forked: outcomes.forked() }
     }
 
     /// Moves the chain's clock on.
@@ -436,6 +449,8 @@ struct Outcome {
     deaths: Vec<String>,
     /// What the other operator got.
     took: Vec<String>,
+    /// Relayers whose deliveries do not match their events.
+    unannounced: Vec<String>,
     forked: HashSet<String>,
 }
 

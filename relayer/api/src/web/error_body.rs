@@ -1,7 +1,6 @@
 //! How an error is answered: its body, `Retry-After`, and what else its cause knows.
 
 use std::any::Any;
-use std::borrow::Cow;
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -27,8 +26,7 @@ pub(crate) struct ErrorAnswer(ErrorBody);
 #[schema(as = ErrorBody)]
 pub struct ErrorBody {
     error: Code,
-    #[schema(value_type = Message)]
-    pub(crate) message: Cow<'static, str>,
+    pub(crate) message: Message,
     /// As in the header `X-Request-Id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(required, nullable = false)]
@@ -83,7 +81,7 @@ impl ErrorAnswer {
 }
 
 impl ErrorBody {
-    fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+    fn new(code: Code, message: impl Into<Message>) -> Self {
         Self {
             error: code,
             message: message.into(),
@@ -108,9 +106,9 @@ impl ApiError {
     }
 
     /// For a page: the status, the message, and the parameter at fault.
-    pub fn in_words(self) -> (StatusCode, Cow<'static, str>, Option<String>) {
+    pub fn in_words(self) -> (StatusCode, String, Option<String>) {
         let body = body_of(&self);
-        (body.error.status(), body.message, body.param)
+        (body.error.status(), body.message.0, body.param)
     }
 
     fn answer(&self) -> (ErrorBody, Option<u64>) {

@@ -116,16 +116,17 @@ pub struct PolicyVersion {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = RuleWarning)]
 pub struct WarningBody {
-    #[schema(value_type = WarningCode)]
-    code: &'static str,
-    #[schema(value_type = Message)]
-    message: &'static str,
+    code: WarningCode,
+    message: Message,
 }
 
 impl WarningBody {
     /// The warnings of an answer.
     pub fn all(warnings: &[Warning]) -> Vec<Self> {
-        let body = |warning: &Warning| Self { code: warning.code(), message: warning.sentence() };
+        let body = |warning: &Warning| Self {
+            code: WarningCode(warning.code()),
+            message: warning.sentence().into(),
+        };
         warnings.iter().map(body).collect()
     }
 }

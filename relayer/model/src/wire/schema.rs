@@ -19,7 +19,7 @@ pub use purser_core::schema::{bounded, formed, one_of, text, written};
 use crate::{
     Address, AskedPayee, BudgetId, CounterpartyKind, Cursor, EventType, GrantId, PolicyReason,
     REASON_CHARS_MAX, RECIPIENT_CHARS_MAX, Scope, Scopes, TAG_CHARS_MAX, Tag, URL_CHARS_MAX, UsdcAmount,
-    amount_from_json, amount_to_json,
+    amount_from_json, amount_from_text, amount_to_json,
 };
 
 /// Text without the NUL character, not blank, and without characters that override the text direction.
@@ -100,6 +100,20 @@ named_text! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyVersionNumber(pub u64);
 
+/// What is to be paid, as a text.
+#[derive(Debug, Clone, Copy)]
+pub struct UsdcText(pub UsdcAmount);
+
+impl<'de> Deserialize<'de> for UsdcText {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        amount_from_text("", &String::deserialize(json)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Which warning.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct WarningCode(pub &'static str);
+
 /// An amount as a JSON number, exact.
 #[derive(Debug, Clone, Copy)]
 pub struct UsdcLimit(pub UsdcAmount);
@@ -125,8 +139,7 @@ macro_rules! forms {
 }
 
 forms! {
-    UsdcText UsdcNumber PlainKeyText AgentScope CidrText WebhookSecretText RecipientText CounterpartyText EntryOfAllowlist
-    WarningCode
+    UsdcNumber PlainKeyText AgentScope CidrText WebhookSecretText RecipientText CounterpartyText EntryOfAllowlist
 }
 
 fn addressed(what: &str, prefix: &str) -> Object {

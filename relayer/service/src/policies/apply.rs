@@ -163,7 +163,7 @@ async fn announce_applied(
     let status = AccountStatus::from_paused(policy.paused);
     let allowlist_entries = policy.allowlist.len() as u64;
     let applied = PendingPolicy { allowlist_entries, ..pending.clone() };
-    Ok(inside.store.policies.mark_policy_applied(&applied, status, event, now).await?)
+    Ok(inside.store.policies.mark_policy_applied(&applied, status, event).await?)
 }
 
 /// Closes a draft that can never take effect, and recovers its rent.

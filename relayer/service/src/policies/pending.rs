@@ -140,7 +140,7 @@ pub(super) async fn announce_pending(
     let from = Timestamp::from_unix_seconds(effective_at);
     let signer = pending.sealed_by.as_ref().unwrap_or(&current.operator.policy_authority);
     let event = Event::policy_pending(pending, policy, from, signer, now);
-    Ok(inside.store.policies.mark_policy_pending(pending, effective_at, event, now).await?)
+    Ok(inside.store.policies.mark_policy_pending(pending, effective_at, event).await?)
 }
 
 /// Drops the pending policy. NotFound: the account, or nothing is pending. PolicyChanged: it came into force at

@@ -34,6 +34,7 @@ async fn a_transfer_announces_each_step_once() {
     store.transfers.mark_settled(&sent, settlement(), at(3)).await.expect("settled");
     let both = [EventType::TransferInitiated, EventType::TransferSettled];
     assert_eq!(types(&scene.events().await), both);
+    store.events.place_waiting(at(3)).await.expect("placed");
     assert_eq!(scene.deliveries(&webhook).await.len(), 2);
 }
 
@@ -88,6 +89,7 @@ async fn deliveries_of_a_killed_process_are_attempted_again_and_nothing_else_is(
     for _ in 0..20 {
         scene.rejects().await;
     }
+    scene.store.events.place_waiting(at(0)).await.expect("placed");
     // A process was killed with five under way: it took them and never came back.
     let taken = scene.store.deliveries.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     assert_eq!(taken.len(), 5);
@@ -113,6 +115,7 @@ async fn the_next_process_on_a_file_goes_on_at_once() {
     let scene = Scene::set().await;
     let (webhook, _) = scene.webhook(1, "a.example.com", &REJECTED, 0).await;
     scene.rejects().await;
+    scene.store.events.place_waiting(at(0)).await.expect("placed");
     scene.store.deliveries.take_due_deliveries(&webhook, at(0), at(30), 5).await.expect("taken");
     let (_store, dispatcher) = scene.after_a_crash().await;
     scene.tasks.tracker.spawn(dispatcher.run_until_stopped());
@@ -133,6 +136,7 @@ async fn written_event_is_delivered_at_once_and_a_hanging_endpoint_holds_nobody_
     scene.tasks.tracker.spawn(scene.dispatcher.clone().run_until_stopped());
     for _ in 0..30 {
         scene.rejects().await;
+        scene.store.events.place_waiting(at(0)).await.expect("placed");
     }
     waits_for(|| scene.receiver.received().len() == 5 * 30).await;
     assert!(scene.receiver.received().iter().all(|received| received.host.starts_with("well")));

@@ -92,6 +92,7 @@ async fn a_span_is_replayed_to_a_webhook_that_was_not_there_yet() {
     for second in [0, 10, 20] {
         scene.sets_clock(second);
         scene.rejects().await;
+        scene.store.events.place_waiting(at(second)).await.expect("placed");
     }
     scene.sets_clock(100);
     let (webhook, _) = scene.webhook(1, "new.example.com", &REJECTED, 0).await;

@@ -286,6 +286,7 @@ impl Scene {
     }
 
     pub async fn delivers(&self) {
+        self.store.events.place_waiting(at(self.now.load(Ordering::SeqCst))).await.expect("placed");
         self.dispatcher.deliver_due().await.expect("delivered");
     }
 

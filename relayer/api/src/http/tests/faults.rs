@@ -312,6 +312,23 @@ async fn a_clock_that_one_node_moves_frees_nothing_that_was_spent() {
 }
 
 #[tokio::test]
+async fn events_get_their_places_at_once_and_without_any_webhook() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    purser_service::events::place_until_stopped(&relayer.services.inside);
+    assert_eq!(relayer.post("/v1/transfers", &relayer.order(&account, "order")).await.status, StatusCode::OK);
+    let operator = relayer.store.operators.list_operators().await.expect("read").remove(0);
+    for _ in 0..1_000 {
+        let placed = relayer.store.events.list_stream(operator.id, 0, 9).await.expect("listed");
+        if placed.len() == 2 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the events never got their places");
+}
+
+#[tokio::test]
 async fn what_is_old_by_one_clock_is_deleted_only_while_host_and_chain_agree() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;
@@ -319,6 +336,7 @@ async fn what_is_old_by_one_clock_is_deleted_only_while_host_and_chain_agree() {
     let in_2020 = EventId::new(Timestamp::from_unix_seconds(1_577_836_800), 0);
     relayer
         .runs_sql(&format!("UPDATE events SET event_id = '{in_2020}' WHERE event_type = 'transfer.settled'"));
+    relayer.store.events.place_waiting(Timestamp::from_unix_seconds(0)).await.expect("placed");
     let is_kept = async || {
         relayer.services.clean_up().await.expect("a database that answers");
         relayer.get(&format!("/v1/events/{in_2020}")).await.status == StatusCode::OK

@@ -15,7 +15,7 @@ use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{Message, UsdcText, changed, one_of, written};
 use purser_model::{
     AccountId, Approval, AskedPayee, FailureCode, IdempotencyKey, Invalid, Memo, Principal, Timestamp,
-    TransferId, TransferRequest, TransferState, UsdcAmount, payable,
+    TransferId, TransferRequest, TransferState,
 };
 use purser_service::{Preview, ServiceError, TransferAnswer, Transfers};
 
@@ -35,9 +35,7 @@ pub struct CreateTransferBody {
     /// The account that pays.
     from: AccountId,
     to: AskedPayee,
-    #[serde(deserialize_with = "payable")]
-    #[schema(value_type = UsdcText)]
-    amount: UsdcAmount,
+    amount: UsdcText,
     #[schema(required, nullable = false)]
     idempotency_key: Option<IdempotencyKey>,
     memo: Option<Memo>,
@@ -45,8 +43,7 @@ pub struct CreateTransferBody {
     /// key in the last ten minutes, or is under way. The account's `duplicates` may say otherwise.
     refuse_duplicate: Option<bool>,
     /// The transfer that this one repeats on purpose: it is not refused for looking like that one.
-    #[schema(value_type = Option<TransferId>)]
-    duplicate_of: Option<String>,
+    duplicate_of: Option<TransferId>,
     /// What becomes of it where policy refuses it by a rule that a grant may waive: the payee, the largest transfer or the daily limit.
     #[schema(value_type = Option<ApprovalWord>)]
     approval: Option<String>,
@@ -66,7 +63,7 @@ impl CreateTransferBody {
         let Self { from, to, amount, memo, idempotency_key, .. } = self;
         let key = named_once(idempotency_key, header)?;
         let to = transfers.recipient(principal, to)?;
-        Ok((TransferRequest { from, to, amount, memo }, key))
+        Ok((TransferRequest { from, to, amount: amount.0, memo }, key))
     }
 
     fn into_request(
@@ -79,8 +76,8 @@ impl CreateTransferBody {
             Some("request") => Approval::Request,
             Some(_) => return Err(Invalid::new("approval", "must be `never` or `request`").into()),
         };
-        let meant = self.duplicate_of.as_ref().map(|id| Invalid::unless("duplicate_of", id)).transpose()?;
-        let duplicates = Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant };
+        let duplicates =
+            Duplicates { are_refused: self.refuse_duplicate.unwrap_or(false), meant: self.duplicate_of };
         let (request, key) = self.parse(header, asker)?;
         let idempotency_key = required("idempotency_key", key)?;
         Ok(AskedTransfer { idempotency_key, request, duplicates, approval })

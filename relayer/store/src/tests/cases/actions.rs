@@ -294,6 +294,7 @@ async fn an_action_is_delivered_to_webhooks_that_name_its_type_and_no_account() 
     let done = action(&fixture, "update_account", &account.to_string(), 1);
     fixture.store.actions.insert_action(&done).await.expect("inserted");
     fixture.store.actions.mark_action_ended(&done, at(2)).await.expect("written");
+    fixture.store.events.place_waiting(at(2)).await.expect("placed");
     for (number, count) in [(1, 1), (2, 0), (3, 0)] {
         let id = WebhookId::from_bytes([number; 16]);
         let deliveries =

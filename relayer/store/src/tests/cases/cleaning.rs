@@ -150,6 +150,9 @@ async fn attempts_and_events_go_when_they_are_too_old_and_what_is_pending_stays(
 
     let old = Retention::of_days(30, 30, 0).too_old(at(41 * DAY));
     cleans_up(&fixture, &old, 1).await;
+    assert_eq!(counts(&fixture, "events").await, 4, "they wait for their places");
+    fixture.store.events.place_waiting(at(41 * DAY)).await.expect("placed");
+    cleans_up(&fixture, &old, 1).await;
     let left =
         fixture.store.events.list_events(fixture.operator.id, None, None, None, 10).await.expect("listed");
     let left: Vec<EventId> = left.iter().map(|event| event.id).collect();
@@ -199,6 +202,7 @@ async fn finished_transfers_go_when_nothing_refers_to_them_and_what_moved_money_
         store.transfers.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
 
+    store.events.place_waiting(at(9 * DAY)).await.expect("placed");
     // Whatever the retention of transfers, a key lives for its 24 hours by the given time.
     let early = TooOld { now: at(DAY - 1), ..Retention::of_days(2, 2, 2).too_old(at(10 * DAY)) };
     cleans_up(&fixture, &early, 10).await;
@@ -246,6 +250,7 @@ async fn refused_and_failed_transfers_go_sooner_than_payments_where_that_is_set(
     let is_there = async |transfer: &Transfer| {
         store.transfers.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
+    store.events.place_waiting(at(2)).await.expect("placed");
     let old = Retention::of_days(2, 2, 0).with_refusals_of_days(2).too_old(at(3 * DAY));
     cleans_up(&fixture, &old, 1).await;
     assert!(is_there(&paid).await);

@@ -117,7 +117,10 @@ async fn a_refusal_is_kept_until_its_denial_is_signed_and_the_denial_for_ever() 
     let is_there = async |transfer: &Transfer| {
         store.transfers.find_transfer(fixture.operator.id, transfer.id).await.expect("read").is_some()
     };
-    let cleans_up = async |old: &TooOld| while store.upkeep.clean_up(old, 10).await.expect("cleaned") > 0 {};
+    let cleans_up = async |old: &TooOld| {
+        store.events.place_waiting(at(2)).await.expect("placed");
+        while store.upkeep.clean_up(old, 10).await.expect("cleaned") > 0 {}
+    };
     let unsigned = Retention::of_days(2, 2, 2).too_old(at(10 * DAY));
     let signed = TooOld { refusals_are_signed: true, ..unsigned };
     let early = begun(1).await;

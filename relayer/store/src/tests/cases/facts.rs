@@ -247,6 +247,7 @@ async fn money_is_announced_with_its_entry_to_whose_it_is() {
     let [deposit] = &of(stranger.id, EventType::DepositSettled).await[..] else { panic!("one deposit") };
     assert_eq!(deposit.subject.account_id(), Some(foreign.id));
     assert!(of(fixture.operator.id, EventType::DepositSettled).await.is_empty());
+    fixture.store.events.place_waiting(at(3)).await.expect("placed");
     let delivered = async |operator: OperatorId, webhook| {
         let listed = fixture
             .store

@@ -115,12 +115,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
         fixture.store.policies.insert_pending_policy(pending, Quotas::default()).await.expect("inserted");
     }
     for _ in 0..2 {
-        fixture
-            .store
-            .policies
-            .mark_policy_pending(&policy, 70, announced(&policy), at(2))
-            .await
-            .expect("marked");
+        fixture.store.policies.mark_policy_pending(&policy, 70, announced(&policy)).await.expect("marked");
     }
     assert_eq!(types_announced(&fixture).await, [EventType::PolicyPending]);
     assert_eq!(
@@ -130,7 +125,7 @@ async fn a_proposal_is_announced_once_and_has_what_was_there_before_looked_at() 
     assert_eq!(find(&fixture, 5).await.map(|before| before.due_at), Some(0));
     // Cleared meanwhile: nothing is pending, so nothing is announced.
     fixture.store.policies.delete_pending_policy(&before).await.expect("deleted");
-    fixture.store.policies.mark_policy_pending(&before, 70, announced(&before), at(2)).await.expect("no row");
+    fixture.store.policies.mark_policy_pending(&before, 70, announced(&before)).await.expect("no row");
     assert_eq!(types_announced(&fixture).await.len(), 1);
 }
 
@@ -143,7 +138,7 @@ async fn an_application_is_announced_once_with_the_accounts_allowlist() {
     let mark = async |store: &Store| {
         store
             .policies
-            .mark_policy_applied(&policy, AccountStatus::Paused, applied(&policy), at(3))
+            .mark_policy_applied(&policy, AccountStatus::Paused, applied(&policy))
             .await
             .expect("marked");
     };

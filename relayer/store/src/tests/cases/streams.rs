@@ -17,23 +17,22 @@ async fn announces(store: &Store, fixture: &Fixture, number: u8) {
 
 async fn streamed(fixture: &Fixture, after: u64) -> Vec<PlacedEvent> {
     let store = &fixture.store;
-    while store.events.place_events(fixture.operator.id, 3).await.expect("placed") {}
+    while store.events.place_events(fixture.operator.id, at(9), 3).await.expect("placed") {}
     store.events.list_stream(fixture.operator.id, after, 1_000).await.expect("listed")
 }
 
 #[tokio::test]
-async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_its_opening_have() {
+async fn stream_begins_after_what_is_written_and_goes_on_from_each_of_its_places() {
     let Some(fixture) = fixture().await else { return };
     let store = &fixture.store;
     announces(store, &fixture, 1).await;
-    assert!(!store.events.place_events(fixture.operator.id, 10).await.expect("placed"));
-    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 0);
-    assert!(streamed(&fixture, 0).await.is_empty(), "what was before the stream is listed, not streamed");
+    assert_eq!(store.events.open_stream(fixture.operator.id, at(2)).await.expect("opened"), 1);
+    assert!(streamed(&fixture, 1).await.is_empty());
     announces(store, &fixture, 2).await;
     announces(store, &fixture, 3).await;
-    let events = streamed(&fixture, 0).await;
-    assert_eq!(events.iter().map(|placed| placed.place).collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(store.events.open_stream(fixture.operator.id).await.expect("opened"), 2);
+    let events = streamed(&fixture, 1).await;
+    assert_eq!(events.iter().map(|placed| placed.place).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(store.events.open_stream(fixture.operator.id, at(3)).await.expect("opened"), 3);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(store.events.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
     // The ids a reader can resume from.
@@ -41,25 +40,24 @@ async fn events_of_an_operator_without_a_stream_have_no_place_and_those_after_it
     let can = async |place, event: Option<EventId>| {
         store.events.can_go_on(fixture.operator.id, place, event).await.expect("asked")
     };
-    assert!(can(1, Some(one.event.id)).await && can(2, Some(two.event.id)).await && can(0, None).await);
-    assert!(!can(1, Some(two.event.id)).await, "a database that was put back");
-    assert!(!can(3, Some(two.event.id)).await && !can(3, None).await, "never given");
-    // The first event is deleted: a reader who had it resumes, and one who did not has missed it.
+    assert!(can(2, Some(one.event.id)).await && can(3, Some(two.event.id)).await && can(0, None).await);
+    assert!(!can(2, Some(two.event.id)).await, "a database that was put back");
+    assert!(!can(4, Some(two.event.id)).await && !can(4, None).await, "never given");
+    // The first events are deleted: a reader who had them resumes, and one who did not has missed one.
     sql! {
-        "DELETE FROM events WHERE operator_id = {operator_id} AND event_id = {id}",
-        operator_id = one.event.operator_id, id = one.event.id
+        "DELETE FROM events WHERE operator_id = {operator_id} AND place <= 2",
+        operator_id = one.event.operator_id
     }
     .execute(store.writer())
     .await
     .expect("deleted");
-    assert!(can(1, Some(one.event.id)).await && !can(0, None).await);
+    assert!(can(2, Some(one.event.id)).await && !can(1, None).await && !can(0, None).await);
 }
 
 #[tokio::test]
 async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_at_once() {
     let Some(fixture) = fixture().await else { return };
     let fixture = std::sync::Arc::new(fixture);
-    fixture.store.events.open_stream(fixture.operator.id).await.expect("opened");
     let other = fixture.reopen().await;
     let mut writers = JoinSet::new();
     for number in 0..60u8 {
@@ -74,7 +72,7 @@ async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_
         readers.spawn(async move {
             let (mut after, mut seen) = (0, Vec::new());
             for _ in 0..4_000 {
-                store.events.place_events(operator, 4).await.expect("placed");
+                store.events.place_events(operator, at(9), 4).await.expect("placed");
                 for placed in store.events.list_stream(operator, after, 5).await.expect("listed") {
                     assert!(placed.place > after);
                     after = placed.place;

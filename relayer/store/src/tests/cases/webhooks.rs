@@ -42,10 +42,17 @@ async fn registered(fixture: &Fixture, number: u8) -> Webhook {
 }
 
 /// Announces an event, by a transfer that policy refuses at `seconds`.
-async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
+async fn writes_event(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
     let claimed = fixture.claim_new(&fixture.transfer(number, &number.to_string()), seconds).await;
     let rejected = rejection(RejectionReason::Paused);
     fixture.store.transfers.mark_rejected(&claimed, rejected, at(seconds)).await.expect("rejected").id
+}
+
+/// Announces an event, and makes its deliveries.
+async fn announces(fixture: &Fixture, number: u8, seconds: i64) -> TransferId {
+    let transfer = writes_event(fixture, number, seconds).await;
+    fixture.store.events.place_waiting(at(seconds)).await.expect("placed");
+    transfer
 }
 
 #[tokio::test]
@@ -84,6 +91,7 @@ async fn webhook_whose_registration_is_written_before_an_event_gets_it() {
     let (held, (), refused, ()) = tokio::join!(holds_the_writer, registers, refuses, opens);
     held.expect("held");
     refused.expect("rejected");
+    fixture.store.events.place_waiting(at(3)).await.expect("placed");
     assert_eq!(deliveries(&fixture, &webhook, None).await.len(), 1);
 }
 
@@ -182,6 +190,81 @@ async fn events_are_written_with_their_facts_and_listed_newest_first() {
     let rest =
         store.events.list_events_between(owner, at(0), at(9), Some(all[2].id), 10).await.expect("listed");
     assert_eq!(rest.iter().map(|event| event.id).collect::<Vec<_>>(), [all[1].id, all[0].id]);
+}
+
+#[tokio::test]
+async fn event_goes_to_the_webhooks_that_there_are_when_it_gets_its_place_and_to_each_once() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let (stays, goes) = (registered(&fixture, 1).await, registered(&fixture, 2).await);
+    let off = Webhook {
+        status: WebhookStatus::Disabled { reason: DisabledReason::Requested, since: at(1) },
+        updated_at: at(1),
+        ..registered(&fixture, 3).await
+    };
+    store
+        .webhooks
+        .mark_webhook_changed(&Webhook { updated_at: at(0), ..off.clone() }, &off)
+        .await
+        .expect("off");
+    for number in 1..=5 {
+        writes_event(&fixture, number, 2).await;
+    }
+    assert!(deliveries(&fixture, &stays, None).await.is_empty());
+    assert!(store.webhooks.delete_webhook(fixture.operator.id, goes.id).await.expect("deleted"));
+    let late = registered(&fixture, 4).await;
+    // Several processes at once, a few at a time.
+    let mut relayers = JoinSet::new();
+    for _ in 0..4 {
+        let (store, operator) = (fixture.reopen().await, fixture.operator.id);
+        relayers.spawn(async move {
+            while store.events.place_events(operator, at(3), 2).await? {}
+            Ok::<_, StoreError>(())
+        });
+    }
+    for done in relayers.join_all().await {
+        done.expect("placed");
+    }
+    for webhook in [&stays, &late] {
+        let due = deliveries(&fixture, webhook, Some(DeliveryStatus::Pending)).await;
+        assert_eq!(due.len(), 5);
+        assert!(due.iter().all(|one| one.created_at == at(3)));
+    }
+    assert_eq!(deliveries(&fixture, &off, Some(DeliveryStatus::Undelivered)).await.len(), 5);
+    let of_deleted = sql! {
+        "SELECT COUNT(*) FROM deliveries WHERE operator_id = {operator_id} AND webhook_id = {id}",
+        goes.operator_id, goes.id
+    };
+    assert_eq!(of_deleted.count(store.reader()).await.expect("counted"), 0);
+    // Whoever asks again finds nothing.
+    store.events.place_waiting(at(4)).await.expect("placed");
+    assert!(!store.events.place_events(fixture.operator.id, at(4), 9).await.expect("placed"));
+    let stream = store.events.list_stream(fixture.operator.id, 0, 9).await.expect("listed");
+    assert_eq!(stream.iter().map(|placed| placed.place).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn event_about_certain_webhooks_goes_to_no_other() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let (tested, other) = (registered(&fixture, 1).await, registered(&fixture, 2).await);
+    let event = Event::webhook_test(fixture.operator.id, tested.id, at(1), 1);
+    store.webhooks.insert_test_event(&tested, &event, at(1)).await.expect("inserted");
+    let low = webhook(&fixture, 3, Some(50));
+    store.webhooks.insert_webhook(&low, &sealed("sealed"), WEBHOOKS_MAX).await.expect("inserted");
+    for (whole, second) in [(80, 2), (40, 3)] {
+        let balance = UsdcAmount::from_micros(whole * 1_000_000);
+        let seen = BalanceSeen { balance, read_at: at(second), paid: Vec::new() };
+        store.events.mark_balance(&fixture.account, seen, at(second), || 2).await.expect("noted");
+    }
+    // It watches the same threshold, but has seen no crossing.
+    let late = Webhook { watches_since: at(4), ..webhook(&fixture, 4, Some(50)) };
+    store.webhooks.insert_webhook(&late, &sealed("sealed"), WEBHOOKS_MAX).await.expect("inserted");
+    store.events.place_waiting(at(5)).await.expect("placed");
+    for (webhook, count) in [(&tested, 1), (&other, 0), (&low, 1), (&late, 0)] {
+        assert_eq!(deliveries(&fixture, webhook, None).await.len(), count, "{}", webhook.id);
+    }
+    assert_eq!(store.events.list_stream(fixture.operator.id, 0, 9).await.expect("listed").len(), 2);
 }
 
 #[tokio::test]
