@@ -102,6 +102,11 @@ impl Rpc {
         self.nodes.genesis()
     }
 
+    /// Whether this node's slot has moved within the last minute.
+    pub fn moves(&self, node: usize) -> bool {
+        self.nodes.moving().contains(&node)
+    }
+
     /// Leaves a node alone whose report the others deny.
     pub fn blame_contradicted(&self, node: usize) {
         self.nodes.blame(node, NodeFault::Contradicted);

@@ -110,6 +110,11 @@ impl SignatureStatus {
     pub fn reached(&self, commitment: Commitment) -> bool {
         self.confirmation_status.as_deref().is_some_and(|word| reaches(word, commitment))
     }
+
+    /// Whether it says that it has not reached `commitment` yet.
+    pub fn is_short_of(&self, commitment: Commitment) -> bool {
+        self.confirmation_status.as_deref().is_some_and(|word| !reaches(word, commitment))
+    }
 }
 
 fn reaches(word: &str, commitment: Commitment) -> bool {

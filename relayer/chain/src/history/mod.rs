@@ -254,7 +254,8 @@ impl SolanaHistory {
         Ok(keys.iter().zip(&read.value).map(policy).collect())
     }
 
-    /// Those of these records, by their signatures, that other nodes than the one that showed them deny. A single node is trusted.
+    /// Those of these records, by their signatures, that other nodes than the one that showed them deny, or have not come as far as. A
+    /// single node is trusted.
     pub async fn denied(&self, records: &[&LandedRecord]) -> Vec<String> {
         let denied = Mutex::new(Vec::new());
         if self.rpc.nodes() < 2 {
@@ -266,6 +267,7 @@ impl SolanaHistory {
                 .map(|record| Sighting {
                     signature: record.signature.clone(),
                     landing: Landing::Landed { slot: record.slot },
+                    commitment: self.commitment,
                     node,
                 })
                 .collect();
@@ -277,7 +279,8 @@ impl SolanaHistory {
                     denied.lock().push(signature.to_owned());
                 }
             };
-            cross_check(&self.rpc, node, sightings, &on_checked).await;
+            let behind = cross_check(&self.rpc, node, sightings, &on_checked).await;
+            denied.lock().extend(behind.into_iter().map(|sighting| sighting.signature));
         }
         denied.into_inner()
     }

@@ -1,24 +1,30 @@
 //! With several nodes, no single one decides that a transaction landed.
 //!
-//! Another node confirms the landing, or at least does not deny it. A node denies a landing when it has seen the slot and finds
-//! the signature neither in its recent memory nor in its history, or when it has another result.
+//! Another node confirms the landing, or at least does not deny it. A node denies a landing when it has come as far and finds the
+//! signature neither in its recent memory nor in its history, or when it has another result. One that has not come as far
+//! is asked again until it has: else a node could say what it likes of a slot that is still to come.
 
-use crate::ChainError;
 use crate::send::flight::Landing;
+use crate::{ChainError, Commitment};
 use purser_rpc::wire::SignatureStatus;
 use purser_rpc::{Rpc, STATUSES_MAX};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How far (30 s of slots) a landing may be ahead of another node's view and still be accepted.
+/// A landing that is further ahead of another node's view (30 s of slots) is denied.
 const SLOTS_AHEAD_MAX: u64 = 150;
+/// The pause before a node is asked again that has not come as far.
+const BEHIND_PAUSE: Duration = Duration::from_millis(100);
 
 /// A landing that one node has reported.
 #[derive(Debug, Clone)]
 pub struct Sighting {
     pub signature: String,
     pub landing: Landing,
+    /// What the node says it has reached.
+    pub commitment: Commitment,
     /// The node's place in the configuration.
     pub node: usize,
 }
@@ -28,6 +34,8 @@ pub struct Sighting {
 enum Opinion {
     Confirms,
     Denies,
+    /// It has not come as far.
+    Behind,
     Silent,
 }
 
@@ -38,71 +46,87 @@ pub async fn run(
     on_checked: impl Fn(&str, Option<Landing>),
     stop: CancellationToken,
 ) {
-    let mut batch = Vec::new();
+    let (mut batch, mut behind) = (Vec::new(), Vec::new());
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             // Sightings that arrived during the last cross-check are checked together.
-            _ = sightings.recv_many(&mut batch, STATUSES_MAX) => {}
-        }
-        if batch.is_empty() {
-            return;
-        }
-        while let Some(node) = batch.first().map(|sighting| sighting.node) {
-            let (same, others) = batch.into_iter().partition(|sighting: &Sighting| sighting.node == node);
-            batch = others;
-            if stop.run_until_cancelled(cross_check(&rpc, node, same, &on_checked)).await.is_none() {
-                return;
+            received = sightings.recv_many(&mut batch, STATUSES_MAX) => {
+                if received == 0 {
+                    return;
+                }
             }
+            () = tokio::time::sleep(BEHIND_PAUSE), if !behind.is_empty() => {}
+        }
+        batch.append(&mut behind);
+        while let Some(node) = batch.first().map(|sighting: &Sighting| sighting.node) {
+            let (mut same, others) =
+                batch.into_iter().partition::<Vec<_>, _>(|sighting| sighting.node == node);
+            batch = others;
+            batch.extend(same.split_off(same.len().min(STATUSES_MAX)));
+            let checked = stop.run_until_cancelled(cross_check(&rpc, node, same, &on_checked)).await;
+            let Some(left) = checked else { return };
+            behind.extend(left);
         }
     }
 }
 
-/// Asks the other nodes, one after the other, until each sighting of `node` is confirmed. Each is handed to `on_checked` once.
+/// Asks the other nodes, one after the other, until each sighting of `node` is confirmed. Each is handed to `on_checked` once, except
+/// those that are returned: no node confirms or denies them yet, and one has not come as far.
 pub async fn cross_check(
     rpc: &Rpc,
     node: usize,
-    mut sightings: Vec<Sighting>,
+    sightings: Vec<Sighting>,
     on_checked: &impl Fn(&str, Option<Landing>),
-) {
-    let mut denied = vec![false; sightings.len()];
+) -> Vec<Sighting> {
+    let mut open: Vec<(Sighting, Opinion)> =
+        sightings.into_iter().map(|sighting| (sighting, Opinion::Silent)).collect();
     for other in (0..rpc.nodes()).filter(|other| *other != node) {
-        let Ok(opinions) = opinions(rpc, other, &sightings).await else { continue };
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let Ok(opinions) = opinions(rpc, other, &open).await else { continue };
         let mut left = Vec::new();
-        let mut left_denied = Vec::new();
-        for ((sighting, opinion), denied) in sightings.into_iter().zip(opinions).zip(denied) {
-            if opinion == Opinion::Confirms {
-                on_checked(&sighting.signature, Some(sighting.landing));
-                continue;
+        for ((sighting, before), opinion) in open.into_iter().zip(opinions) {
+            match (opinion, before) {
+                (Opinion::Confirms, _) => on_checked(&sighting.signature, Some(sighting.landing)),
+                (Opinion::Denies, _) | (_, Opinion::Denies) => left.push((sighting, Opinion::Denies)),
+                (Opinion::Behind, _) | (_, Opinion::Behind) => left.push((sighting, Opinion::Behind)),
+                (Opinion::Silent, _) => left.push((sighting, Opinion::Silent)),
             }
-            left.push(sighting);
-            left_denied.push(denied || opinion == Opinion::Denies);
         }
-        (sightings, denied) = (left, left_denied);
-        if sightings.is_empty() {
-            return;
+        open = left;
+    }
+    let mut behind = Vec::new();
+    for (sighting, opinion) in open {
+        match opinion {
+            Opinion::Confirms | Opinion::Silent => {
+                on_checked(&sighting.signature, Some(sighting.landing));
+            }
+            Opinion::Behind => behind.push(sighting),
+            Opinion::Denies => {
+                tracing::warn!(
+                    node,
+                    signature = sighting.signature,
+                    "other nodes contradict an RPC node about a transaction"
+                );
+                rpc.blame_contradicted(node);
+                on_checked(&sighting.signature, None);
+            }
         }
     }
-    for (sighting, denied) in sightings.into_iter().zip(denied) {
-        if !denied {
-            on_checked(&sighting.signature, Some(sighting.landing));
-            continue;
-        }
-        tracing::warn!(
-            node,
-            signature = sighting.signature,
-            "other nodes contradict an RPC node about a transaction"
-        );
-        rpc.blame_contradicted(node);
-        on_checked(&sighting.signature, None);
-    }
+    behind
 }
 
-async fn opinions(rpc: &Rpc, other: usize, sightings: &[Sighting]) -> Result<Vec<Opinion>, ChainError> {
-    let signatures: Vec<String> = sightings.iter().map(|sighting| sighting.signature.clone()).collect();
+async fn opinions(
+    rpc: &Rpc,
+    other: usize,
+    sightings: &[(Sighting, Opinion)],
+) -> Result<Vec<Opinion>, ChainError> {
+    let signatures: Vec<String> = sightings.iter().map(|(sighting, _)| sighting.signature.clone()).collect();
     let recent = rpc.statuses_of(&signatures, false, |node| node == other).await?;
     let mut opinions = Vec::with_capacity(sightings.len());
-    for (sighting, status) in sightings.iter().zip(recent.value) {
+    for ((sighting, _), status) in sightings.iter().zip(recent.value) {
         let opinion = match opinion(sighting, status, recent.slot) {
             Opinion::Denies => {
                 // The node's recent memory may have dropped it; its history has not.
@@ -111,6 +135,8 @@ async fn opinions(rpc: &Rpc, other: usize, sightings: &[Sighting]) -> Result<Vec
                 let status = searched.value.into_iter().next().flatten();
                 self::opinion(sighting, status, searched.slot)
             }
+            // Nobody waits for a node that stands still.
+            Opinion::Behind if !rpc.moves(other) => Opinion::Silent,
             opinion => opinion,
         };
         opinions.push(opinion);
@@ -124,12 +150,11 @@ fn opinion(sighting: &Sighting, status: Option<SignatureStatus>, slot: u64) -> O
         Landing::Landed { slot } | Landing::Failed { slot, .. } => slot,
         Landing::Expired { .. } => return Opinion::Silent,
     };
-    match status.as_ref().map(Landing::of) {
-        Some(read) if std::mem::discriminant(&read) == std::mem::discriminant(&sighting.landing) => {
-            Opinion::Confirms
-        }
+    match status {
+        Some(status) if status.is_short_of(sighting.commitment) => Opinion::Behind,
+        Some(status) if Landing::of(&status).has_result_of(&sighting.landing) => Opinion::Confirms,
         Some(_) => Opinion::Denies,
         None if slot >= landed_at || slot.saturating_add(SLOTS_AHEAD_MAX) < landed_at => Opinion::Denies,
-        None => Opinion::Silent,
+        None => Opinion::Behind,
     }
 }

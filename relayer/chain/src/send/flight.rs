@@ -49,6 +49,15 @@ impl Landing {
         }
     }
 
+    /// Whether both succeeded, or failed in the same way, wherever they landed.
+    pub fn has_result_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Landing::Landed { .. }, Landing::Landed { .. }) => true,
+            (Landing::Failed { fault, .. }, Landing::Failed { fault: other, .. }) => fault == other,
+            (Landing::Landed { .. } | Landing::Failed { .. } | Landing::Expired { .. }, _) => false,
+        }
+    }
+
     /// The landing that a node's status reports.
     pub fn of(status: &SignatureStatus) -> Self {
         Self::at(status.slot, status.err.as_ref().unwrap_or(&Value::Null))

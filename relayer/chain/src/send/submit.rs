@@ -176,19 +176,20 @@ impl Submitter {
             flight.asked();
         }
         let Some(err) = err else { return };
-        self.report(Sighting { signature: signature.to_owned(), landing: Landing::at(slot, err), node });
+        self.report(signature, Landing::at(slot, err), node);
     }
 
     /// Accepts a landing, or hands it over for another node to confirm first.
-    fn report(&self, sighting: Sighting) {
+    fn report(&self, signature: &str, landing: Landing, node: usize) {
         let Some(sightings) = &self.sightings else {
-            return self.land(&sighting.signature, sighting.landing);
+            return self.land(signature, landing);
         };
         let mut flights = self.flights();
-        let Some(flight) = flights.get_mut(&sighting.signature) else { return };
+        let Some(flight) = flights.get_mut(signature) else { return };
         // Polls find the landing again and again while another node is asked, which may take seconds.
         if !std::mem::replace(&mut flight.in_cross_check, true) {
-            let _ = sightings.send(sighting);
+            let commitment = flight.commitment;
+            let _ = sightings.send(Sighting { signature: signature.to_owned(), landing, commitment, node });
         }
     }
 
@@ -340,7 +341,7 @@ impl Submitter {
         if status.reached(flight.commitment) {
             drop(flights);
             let landing = Landing::of(&status);
-            self.report(Sighting { signature: signature.to_owned(), landing, node });
+            self.report(signature, landing, node);
         } else if status.reached(Commitment::Confirmed) {
             flight.seen_confirmed(status.slot);
         }

@@ -365,7 +365,7 @@ async fn landing_that_a_second_node_denies_is_not_settled() {
     submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 77, Some(&Value::Null), None);
     after(120).await;
     assert!(following.is_open());
-    honest.set(|node| node.recent = status("confirmed", Value::Null));
+    honest.set(|node| node.recent = status("finalized", Value::Null));
     after(60).await;
     assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }
@@ -379,6 +379,57 @@ async fn landing_far_ahead_of_every_other_node_is_not_settled() {
     submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, u64::MAX, Some(&Value::Null), None);
     after(5).await;
     assert!(following.is_open());
+}
+
+#[tokio::test(start_paused = true)]
+async fn landing_in_a_slot_to_come_waits_until_another_node_has_come_as_far() {
+    let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
+    for told in [Value::Null, err] {
+        let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+        liar.set(|node| node.finalized = 100);
+        honest.set(|node| node.finalized = 100);
+        let submitter = start_with(&[&liar, &honest]);
+        let following = Following::begin(&submitter, Commitment::Finalized);
+        submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 150, Some(&told), None);
+        for slot in 101..=150 {
+            honest.set(|node| node.finalized = slot);
+            after(2).await;
+            assert!(following.is_open(), "{told} at {slot}");
+        }
+        honest.set(|node| node.recent = status("finalized", Value::Null));
+        liar.set(|node| node.recent = status("finalized", Value::Null));
+        after(60).await;
+        assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn landing_is_confirmed_by_the_same_result_at_the_same_commitment_alone() {
+    let err = |code: u32| json!({ "InstructionError": [1, { "Custom": code }] });
+    let (node, other) = (ScriptedNode::default(), ScriptedNode::default());
+    node.set(|node| node.recent = status("finalized", err(6001)));
+    other.set(|node| (node.finalized, node.recent) = (70, status("confirmed", err(6001))));
+    let following = Following::begin(&start_with(&[&node, &other]), Commitment::Finalized);
+    after(30).await;
+    assert!(following.is_open(), "a fork may drop what is confirmed");
+    other.set(|node| (node.finalized, node.recent) = (80, status("finalized", err(6002))));
+    after(30).await;
+    assert!(following.is_open(), "another error");
+    other.set(|node| node.recent = status("finalized", err(6001)));
+    after(60).await;
+    assert_eq!(following.end().await, Landing::at(77, &err(6001)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_node_that_stands_still() {
+    let (node, stuck) = (ScriptedNode::default(), ScriptedNode::default());
+    node.set(|node| node.recent = status("finalized", Value::Null));
+    stuck.set(|node| node.finalized = 70);
+    let following = Following::begin(&start_with(&[&node, &stuck]), Commitment::Finalized);
+    after(50).await;
+    assert!(following.is_open());
+    after(15).await;
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
 }
 
 #[tokio::test(start_paused = true)]
