@@ -77,6 +77,22 @@ fn account_that_begins_again_as_it_ended_loosens_nothing_and_is_said_too() {
 }
 
 #[test]
+fn account_created_over_one_that_was_not_closed_is_found_by_every_auditor() {
+    for is_admin in [true, false] {
+        let mut chain = TestChain::new(&strict(), 0);
+        chain.pays(&Paying::usdc(9));
+        let key = if is_admin { chain.admin.insecure_clone() } else { chain.policy_key.insecure_clone() };
+        chain.creates_agent(&strict(), &key);
+        chain.pays(&Paying::usdc(9));
+        let report = chain.audited();
+        assert_eq!(broken(&report), [Check::PolicyChanges], "{}", text(&report));
+        if let Some((status, said)) = support::auditor::status(chain.folder.path()) {
+            assert_eq!(status, 1, "{said}");
+        }
+    }
+}
+
+#[test]
 fn cap_for_30_days_that_was_paid_twice_in_two_days_is_in_the_first_line() {
     let capped = Bounds { max_30_day_spend: Some(50 * MICROS), ..Bounds::default() };
     let mut chain = TestChain::new(&OnChainPolicy::default(), 0);

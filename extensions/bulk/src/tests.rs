@@ -119,6 +119,26 @@ async fn what_reads_the_chain_for_a_change_is_within_the_operators_budget_and_a_
 }
 
 #[tokio::test]
+async fn answer_of_a_dry_run_is_not_kept() {
+    let relayer = Relayer::with_rest(rest, |_| ()).await;
+    let account = relayer.account().await;
+    let ids = json!({ "ids": [account, AccountId::from_bytes([1; 16])] });
+    let policy = json!({ "accounts": ids, "policy": { "max_daily_spend": 7 }, "dry_run": true });
+    let halt = json!({ "accounts": ids, "dry_run": true });
+    for (path, body) in [("/v1/bulk/policy", &policy), ("/v1/bulk/halt", &halt)] {
+        for _ in 0..2 {
+            let shown = send_named(&relayer, path, path, body).await;
+            assert_eq!((shown.status.as_u16(), &shown.body["dry_run"]), (200, &json!(true)), "{path}");
+            assert!(shown.headers.get("idempotent-replayed").is_none());
+        }
+    }
+    let database = rusqlite::Connection::open(relayer.folder.path().join("purser.db")).expect("the database");
+    let kept: u64 =
+        database.query_row("SELECT COUNT(*) FROM requests", [], |row| row.get(0)).expect("counted");
+    assert_eq!(kept, 0);
+}
+
+#[tokio::test]
 async fn bad_requests_are_answered_as_listed() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/bad_requests.txt");
     bad_requests_are_answered(&Relayer::with_rest(rest, |_| ()).await, &file).await;

@@ -139,6 +139,7 @@ function createAgent(world: World, it: Call, at: Landed) {
   const policy = policyOfArgs(args.policy);
   const held = at.balances.get(purse)?.before ?? 0n;
   const isAnew = before !== undefined && !before.agent;
+  if (before?.agent) world.finds("policy_changes", "The account was created over one that was not closed.", at, address);
   if (isAnew && world.past.agents.includes(address)) world.remarks.push(`The account ${address} was closed and created anew (${at.signature}).`);
   if (signer !== admin && (isAnew || (delay > 0 && held > 0n && !refusesAll(policy)))) {
     world.finds("policy_changes", `${signer} created an account anew, or over money: only the admin does.`, at, address);

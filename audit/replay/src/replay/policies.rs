@@ -33,6 +33,12 @@ impl Step<'_> {
             let text = "The account was created at an address that is not its own.".to_owned();
             self.mismatch(Check::State, Some(address), text);
         }
+        if self.world.agents.contains_key(&address) {
+            let text = format!(
+                "{signer} created the account over one that was not closed: all that bound it was forgotten."
+            );
+            self.mismatch(Check::PolicyChanges, Some(address), text);
+        }
         let closed = self.world.closed.remove(&address);
         if closed.is_some() && role != Role::Admin {
             let text = format!("{signer} created the account anew after it was closed: only the admin does.");

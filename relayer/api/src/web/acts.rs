@@ -57,8 +57,8 @@ impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
     }
 }
 
-/// Goes with an answer whose status does not say whether anything was changed.
-#[derive(Debug, Clone, Copy)]
+/// Goes with an answer whose status does not say whether anything was changed, and with each that changed nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HasChanged(pub bool);
 
 /// Carries out a request that changes something, on record. It runs to its end even if the client is gone.
@@ -146,8 +146,12 @@ async fn carry_out(
     crash_point!("action.begun");
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     crash_point!("action.carried_out");
-    let response = answered.unwrap_or_else(after_panic);
-    actions::end(inside, on_record.action, end_of(&response, is_of_form), &on_record.scope).await;
+    let mut response = answered.unwrap_or_else(after_panic);
+    let end = end_of(&response, is_of_form);
+    if end == ActionEnd::NothingChanged && !on_record.scope.facts().is_done() {
+        response.extensions_mut().insert(HasChanged(false));
+    }
+    actions::end(inside, on_record.action, end, &on_record.scope).await;
     response
 }
 

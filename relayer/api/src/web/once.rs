@@ -16,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use serde::Serialize;
 
+use super::acts::HasChanged;
 use super::auth::read_key;
 use super::body::receive;
 use super::error::ApiError;
@@ -151,7 +152,9 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
 /// How the request ended, and its answer again. For a redirect, the location is kept.
 async fn look_at(response: Response) -> (RequestOutcome, Response) {
     let status = response.status();
-    if status.is_client_error() {
+    // What changed nothing, such as a dry run, may be asked for anew: nobody's answers fill the disk.
+    let has_changed = response.extensions().get::<HasChanged>() != Some(&HasChanged(false));
+    if status.is_client_error() || (status.is_success() && !has_changed) {
         return (RequestOutcome::Refused, response);
     }
     if status == StatusCode::SEE_OTHER {
