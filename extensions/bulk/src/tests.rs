@@ -133,7 +133,7 @@ async fn answer_of_a_dry_run_is_not_kept() {
         }
     }
     let database = rusqlite::Connection::open(relayer.folder.path().join("purser.db")).expect("the database");
-    let kept: u64 =
+    let kept: i64 =
         database.query_row("SELECT COUNT(*) FROM requests", [], |row| row.get(0)).expect("counted");
     assert_eq!(kept, 0);
 }

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use super::approvals::has_room_to_ask;
 use super::history::{announce_step, tag_text};
 use super::query::{columns, sql};
-use super::refusals::last_allowed;
+use super::refusals::{Counted, last_allowed};
 use super::row::{Listed, row};
 use super::transfer_row::{TransferStateColumns, stored};
 use super::writer::Turn;
@@ -125,9 +125,16 @@ async fn try_claim(
     let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
     let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
     let whose = (asked.operator_id, asked.request.from);
-    let last = match new.next.signed() {
-        Some(_) => None,
-        None => last_allowed(&mut *tx, whose, clock.now.before(DAY), new.refusals).await?,
+    // What somebody else pays the fee of costs nothing to ask for, like a refusal, and mostly ends unpaid if it is made up. It is
+    // refused for the account's own number alone, so that no account holds up others' purchases.
+    let of_whom = match (new.next.signed(), asked.fee_payer) {
+        (Some(_), None) => None,
+        (Some(_), Some(_)) => Some(Counted::Account),
+        (None, _) => Some(Counted::AccountAndOperator),
+    };
+    let last = match of_whom {
+        None => None,
+        Some(counted) => last_allowed(&mut *tx, whose, counted, clock.now.before(DAY), new.refusals).await?,
     };
     let refused = last.map(Claim::TooManyRefused);
     // Usually the key is unused, and trying to insert first spares the search.

@@ -48,7 +48,7 @@ use purser_model::{Network, SignedTransfer, Terms};
 use purser_rpc::sysvar;
 use purser_rpc::topics::Topic;
 use purser_rpc::websocket::{self, Subscriber};
-use purser_rpc::wire::RawAccount;
+use purser_rpc::wire::{FinalizedTip, RawAccount};
 use purser_rpc::{COMPARE_EVERY, Calls, NoClient, Rpc, Through};
 use solana_sdk::pubkey::Pubkey;
 use std::convert::Infallible;
@@ -59,6 +59,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 const SILENCE_MAX: Duration = Duration::from_secs(10);
+const TIP_AGE_MAX: Duration = Duration::from_secs(2);
 
 /// One Solana network with our program on it.
 pub struct SolanaChain {
@@ -76,6 +77,8 @@ pub struct SolanaChain {
     distinct: Distinct,
     /// The newest slot at which a write of ours landed; no read may be older.
     written_slot: AtomicU64,
+    /// The finalized tip of all nodes that transfers wait for together, and when it was asked for.
+    waited_for: tokio::sync::Mutex<Option<(Instant, FinalizedTip)>>,
     /// One draft at a time per agent. Another process may replace it in between; the program then refuses by the hash, and nothing changes.
     pub(crate) draft_turns: OneAtATime<Pubkey>,
     pub(crate) watched: Arc<Watched>,
@@ -225,6 +228,7 @@ impl SolanaChain {
             prices,
             distinct: Distinct::from(rand::random()),
             written_slot: AtomicU64::new(0),
+            waited_for: tokio::sync::Mutex::default(),
             draft_turns: OneAtATime::default(),
             watched,
             transfers_in_flight: InFlightTransfers::default(),
@@ -255,6 +259,18 @@ impl SolanaChain {
     /// Transactions that are sent and not yet final.
     pub fn in_flight(&self) -> usize {
         self.submitter.in_flight()
+    }
+
+    /// The finalized tip of all nodes, at most [`TIP_AGE_MAX`] old: however many transfers wait for others to send them, they ask once.
+    async fn waited_tip(&self) -> Result<FinalizedTip, ChainError> {
+        let mut known = self.waited_for.lock().await;
+        if let Some((_, tip)) = known.filter(|(asked_at, _)| asked_at.elapsed() < TIP_AGE_MAX) {
+            return Ok(tip);
+        }
+        let asked_at = Instant::now();
+        let tip = self.rpc.finalized_tips().await?.lowest();
+        *known = Some((asked_at, tip));
+        Ok(tip)
     }
 
     /// The oldest slot that a read may return.
@@ -333,7 +349,7 @@ impl purser_core::Chain for SolanaChain {
         if signed_before.elapsed() < self.settings.shortest_life() {
             return Ok(false);
         }
-        let tip = self.rpc.finalized_tips().await.map_err(ChainError::from)?.lowest();
+        let tip = self.waited_tip().await?;
         let has_passed = block_height < tip.block_height;
         if has_passed {
             self.written_slot.fetch_max(tip.slot, Ordering::Relaxed);

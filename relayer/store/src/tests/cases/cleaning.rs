@@ -3,7 +3,7 @@
 use super::*;
 use crate::AttemptMade;
 use crate::deliveries::GIVEN_UP_AT_ONCE;
-use crate::refusals::last_allowed;
+use crate::refusals::{Counted, last_allowed};
 
 const DAY: i64 = 86_400;
 
@@ -290,7 +290,9 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     let last = async |since: i64, per_account: u32, per_operator: u32| {
         let whose = (fixture.operator.id, fixture.account.id);
         let limits = RefusalLimits { per_account, per_operator };
-        last_allowed(store.transfers.reader(), whose, at(since), limits).await.expect("read")
+        last_allowed(store.transfers.reader(), whose, Counted::AccountAndOperator, at(since), limits)
+            .await
+            .expect("read")
     };
     assert_eq!(last(0, 1, 9).await, Some(ids[3]));
     assert_eq!(last(0, 4, 9).await, Some(ids[0]));
@@ -298,10 +300,45 @@ async fn refusals_are_counted_back_to_the_last_that_a_budget_allows() {
     assert_eq!(last(0, 9, 2).await, Some(ids[2]), "the operator's");
     assert_eq!(last(0, 3, 2).await, Some(ids[1]), "the account's, where it has so many");
     assert_eq!(last(25, 3, 9).await, None, "only two since then");
+    for (per_account, found) in [(4, Some(ids[0])), (5, None)] {
+        let (whose, limits) =
+            ((fixture.operator.id, fixture.account.id), RefusalLimits { per_account, per_operator: 1 });
+        let of_account = last_allowed(store.transfers.reader(), whose, Counted::Account, at(0), limits);
+        assert_eq!(of_account.await.expect("read"), found, "others' do not count");
+    }
     let nobody = (fixture.operator.id, AccountId::from_bytes([77; 16]));
     let limits = RefusalLimits { per_account: 1, per_operator: 9 };
-    let theirs = last_allowed(store.transfers.reader(), nobody, at(0), limits).await.expect("read");
+    let theirs = last_allowed(store.transfers.reader(), nobody, Counted::AccountAndOperator, at(0), limits);
+    let theirs = theirs.await.expect("read");
     assert_eq!(theirs, None);
+}
+
+#[tokio::test]
+async fn what_others_send_is_refused_once_the_account_has_its_number_of_refusals() {
+    let Some(fixture) = fixture().await else { return };
+    let store = &fixture.store;
+    let new = fixture.transfer(1, "refused").transfer;
+    let id = TransferId::with_tag(at(1), 1, new.id.tag());
+    let refused = fixture.claim_new(&new_transfer(Transfer { id, ..new }), 1).await;
+    store
+        .transfers
+        .mark_rejected(&refused, rejection(RejectionReason::Paused), at(1))
+        .await
+        .expect("rejected");
+    let asks = async |number: u8, fee_payer: Option<Address>, refusals: RefusalLimits| {
+        let mut new = fixture.transfer(number, &format!("key {number}"));
+        new.transfer.fee_payer = fee_payer;
+        let next = TransferState::Signed(SignedTransfer { signature: number.to_string(), ..signed(number) });
+        fixture.claim(&NewTransfer { next, refusals, ..new }, 2).await
+    };
+    let stranger = Some(Address::from_bytes([8; 32]));
+    let limits = |per_account, per_operator| RefusalLimits { per_account, per_operator };
+    assert!(matches!(asks(2, stranger, limits(1, 9)).await, Claim::TooManyRefused(_)));
+    assert!(matches!(asks(3, None, limits(1, 1)).await, Claim::New(_)), "the account pays the fee");
+    assert!(
+        matches!(asks(4, stranger, limits(2, 1)).await, Claim::New(_)),
+        "others' refusals hold up nobody"
+    );
 }
 
 #[tokio::test]
