@@ -70,9 +70,18 @@ pub(super) struct Init {
 
 /// The guardian of the operator that is about to be made. Whoever does without says so.
 #[derive(Debug, Clone, Copy)]
-enum GuardianChoice {
+pub(super) enum GuardianChoice {
     Nobody,
     Key(Address),
+}
+
+impl GuardianChoice {
+    pub fn key(self) -> Option<Address> {
+        match self {
+            Self::Nobody => None,
+            Self::Key(address) => Some(address),
+        }
+    }
 }
 
 impl FromStr for GuardianChoice {
@@ -243,7 +252,7 @@ impl Made {
                 "0.1",
                 "0.009 for each account, which comes back when it is closed",
             ),
-            ("transfer authority", self.transfer, "0.05", "0.000005 for each transfer"),
+            ("transfer authority", self.transfer, "0.1", "0.000005 for each transfer"),
         ];
         ours.into_iter().chain(admin).collect()
     }

@@ -6,6 +6,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::init::GuardianChoice;
 use super::output::{Format, print_list, print_made, print_one};
 use purser_chain::{SolanaChain, rent_of};
 use purser_model::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
@@ -46,8 +47,8 @@ pub(super) struct CreateOperatorArgs {
     #[arg(long, default_value_t = 0)]
     id: u64,
     /// Address of a key that may halt, and never resume
-    #[arg(long, value_name = "ADDRESS")]
-    guardian: Option<Address>,
+    #[arg(long, value_name = "ADDRESS|none")]
+    guardian: Option<GuardianChoice>,
     /// How long policies that loosen anything wait: seconds, or 90m, 24h, 2d; 0 for not at all
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     loosening_delay: u32,
@@ -116,6 +117,7 @@ async fn create(config: &Config, store: &Store, format: Format, arguments: Creat
     let secret = read_keypair("admin keypair", &arguments.admin_keypair)?;
     let CreateOperatorArgs { network, id, guardian, loosening_delay, .. } = arguments;
     let address = with_chain(config, network, async |chain| {
+        let guardian = guardian.and_then(GuardianChoice::key);
         Ok(chain.create_operator(&secret, id, guardian, loosening_delay).await?)
     })
     .await?;

@@ -6,7 +6,7 @@ use purser::constants::TRANSFER_AUTHORITIES_MAX;
 use purser::state::Operator;
 
 use super::show::describe;
-use crate::arguments;
+use crate::arguments::{self, AddressOrNone};
 use crate::change::{Change, Trial};
 use crate::network::Network;
 use crate::report::Report;
@@ -24,8 +24,8 @@ pub struct CreateOperatorArgs {
     #[arg(long = "transfer-authority", value_name = "ADDRESS", required = true, value_parser = arguments::address)]
     transfer_authorities: Vec<Pubkey>,
     /// May halt, and drop a policy that waits; never resumes, never pays
-    #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
-    guardian: Option<Pubkey>,
+    #[arg(long, value_name = "ADDRESS|none", value_parser = arguments::address_or_none)]
+    guardian: Option<AddressOrNone>,
     /// How long a policy waits that loosens anything, unless the admin signs it: seconds, or as 15m, 1h, 2d; at most
     /// 30d; 0 for not at all
     #[arg(long, value_name = "TIME", value_parser = arguments::delay)]
@@ -33,6 +33,15 @@ pub struct CreateOperatorArgs {
     /// The USDC mint of this cluster: a legacy SPL Token mint with six decimals
     #[arg(long, value_name = "ADDRESS", value_parser = arguments::address)]
     usdc_mint: Pubkey,
+}
+
+impl CreateOperatorArgs {
+    fn guardian(&self) -> Option<Pubkey> {
+        match self.guardian? {
+            AddressOrNone::Address(guardian) => Some(guardian),
+            AddressOrNone::Nobody => None,
+        }
+    }
 }
 
 /// Checks everything that can be checked before anything is spent.
@@ -44,7 +53,7 @@ pub async fn check(network: &Network, args: &CreateOperatorArgs) -> Result<()> {
     );
     check_transfer_authorities(
         &args.transfer_authorities,
-        &[admin, args.policy_authority, args.guardian.unwrap_or_default()],
+        &[admin, args.policy_authority, args.guardian().unwrap_or_default()],
     )?;
     let mint = network.account(&args.usdc_mint).await?;
     ensure!(
@@ -96,7 +105,7 @@ pub async fn run(network: &Network, args: &CreateOperatorArgs, trial: Trial) -> 
     let keys = OperatorKeys {
         policy_authority: args.policy_authority,
         transfer_authorities: args.transfer_authorities.clone(),
-        guardian: args.guardian,
+        guardian: args.guardian(),
         loosening_delay_seconds: args.loosening_delay,
     };
     let create = network.deployment(args.usdc_mint).create_operator(admin, args.id, keys);
@@ -121,7 +130,7 @@ fn is_as_asked(operator: &Operator, args: &CreateOperatorArgs) -> bool {
     };
     operator.policy_authority == args.policy_authority
         && sorted(operator.transfer_authorities()) == sorted(&args.transfer_authorities)
-        && operator.guardian == args.guardian.unwrap_or_default()
+        && operator.guardian == args.guardian().unwrap_or_default()
         && operator.loosening_delay_seconds == args.loosening_delay
         && operator.usdc_mint == args.usdc_mint
 }
