@@ -130,5 +130,6 @@ pub async fn file(
 ) -> Result<Response, PageError> {
     let filter = filter(&asked, asked.read("object_id")?)?;
     let pages = actions::all(&services.inside, &signed.operator, filter);
-    Ok(actions_as_file(FileFormat::of_path(uri.path()), pages).await?)
+    let format = FileFormat::of_path(uri.path());
+    Ok(actions_as_file((format, signed.operator.id), pages).await?)
 }

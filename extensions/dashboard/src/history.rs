@@ -114,7 +114,8 @@ pub async fn file(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let pages = history::all(&services.inside, &signed.principal, id, filter(&asked)?).await?;
-    Ok(entries_as_file(FileFormat::of_path(uri.path()), id, pages).await?)
+    let format = FileFormat::of_path(uri.path());
+    Ok(entries_as_file((format, signed.operator.id), id, pages).await?)
 }
 
 /// The histories of all accounts that the filters let through.
@@ -125,5 +126,6 @@ pub async fn file_of_all(
     asked: QueryParams,
 ) -> Result<Response, PageError> {
     let pages = history::all_of_operator(&services.inside, &signed.operator, filter(&asked)?)?;
-    Ok(all_entries_as_file(FileFormat::of_path(uri.path()), pages).await?)
+    let format = FileFormat::of_path(uri.path());
+    Ok(all_entries_as_file((format, signed.operator.id), pages).await?)
 }

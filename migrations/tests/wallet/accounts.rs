@@ -10,7 +10,7 @@ use crate::room::{Room, row};
 async fn accounts_are_created_by_a_wallet_and_listed_from_the_chain() {
     let room = Room::new();
     let (admin, policy) = (room.wallet("admin").await, room.wallet("policy").await);
-    let operator = room.creates_operator(&admin, &policy, &[]);
+    let operator = room.creates_operator(&admin, &policy, &["--guardian", "none"]);
     let empty = room.done(&admin, &["account", "list"]);
     assert_eq!((&empty["count"], &empty["accounts"]), (&json!(0), &json!([])));
 

@@ -39,6 +39,7 @@ use self::v1::{
     policy_versions, transfer_list, transfers, webhooks,
 };
 use crate::web::error_body::after_panic;
+use crate::web::page::refuse_query;
 use crate::web::{ApiError, Guard, HttpSettings, auth, body, name_once, once};
 use purser_base::metrics::Metrics;
 use purser_service::{Inside, Services, Transfers, Webhooks};
@@ -188,7 +189,8 @@ fn keyed(services: &Services, extensions: &impl HttpExtensions) -> OpenApiRouter
     let serving = Serving(Arc::new(services.clone()));
     let named = guarded().with_state(serving.clone()).merge(extensions.rest());
     let paying = paying().with_state(serving).merge(extensions.paying());
-    scopes::check_scopes(done_once(named, services).merge(paying))
+    let routes = done_once(named, services).merge(paying);
+    scopes::check_scopes(routes).route_layer(middleware::from_fn(refuse_query))
 }
 
 /// What they do, but for those of extensions.

@@ -6,7 +6,7 @@ use futures::{Stream, TryStreamExt};
 use super::csv::{self, CsvRow};
 use super::file::FileFormat;
 use purser_model::wire::ActionResponse;
-use purser_model::{Invalid, ListedAction};
+use purser_model::{Invalid, ListedAction, OperatorId};
 
 impl CsvRow for ActionResponse {
     fn head() -> impl Iterator<Item = &'static str> {
@@ -38,9 +38,9 @@ impl CsvRow for ActionResponse {
 
 /// The record as a file.
 pub async fn actions_as_file<E: std::fmt::Display + Send + 'static>(
-    format: FileFormat,
+    (format, operator): (FileFormat, OperatorId),
     pages: impl Stream<Item = Result<Vec<ListedAction>, E>> + Send + 'static,
 ) -> Result<Response, Invalid> {
     let rows = pages.map_ok(|page| page.into_iter().map(ActionResponse::from).collect());
-    csv::answer(format, "actions", rows).await
+    csv::answer((format, operator), "actions", rows).await
 }

@@ -1,6 +1,7 @@
 //! Lists as files for bookkeeping: CSV, which is streamed, so that no list is in memory as a whole; and workbooks of a bounded size.
 
 use std::io;
+use std::sync::LazyLock;
 
 use axum::response::Response;
 use csv::Writer;
@@ -9,11 +10,16 @@ use rust_xlsxwriter::{Format, Workbook, XlsxError};
 use serde::Serialize;
 
 use super::file::{self, FileFormat};
+use purser_base::shares::Shares;
 use purser_csv::{BYTE_ORDER_MARK, disarmed, writer};
-use purser_model::Invalid;
+use purser_model::{Invalid, OperatorId};
 
 /// A workbook is in memory as a whole.
 const WORKBOOK_ROWS_MAX: usize = 10_000;
+/// How many workbooks a process makes at once; an operator alone, half of them. Others wait, before they read anything.
+const WORKBOOKS_AT_ONCE: usize = 4;
+
+static WORKBOOKS: LazyLock<Shares> = LazyLock::new(|| Shares::new(WORKBOOKS_AT_ONCE));
 
 /// A row of a list.
 pub(crate) trait CsvRow: Serialize {
@@ -26,7 +32,7 @@ pub(crate) trait CsvRow: Serialize {
 
 /// An answer with these pages, to be saved under `name` with its extension. Invalid: more rows than a workbook may have.
 pub(crate) async fn answer<R, E>(
-    format: FileFormat,
+    (format, operator): (FileFormat, OperatorId),
     name: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
 ) -> Result<Response, Invalid>
@@ -36,12 +42,13 @@ where
 {
     match format {
         FileFormat::Csv => Ok(as_csv(name, pages)),
-        FileFormat::Xlsx => as_workbook(name, pages).await,
+        FileFormat::Xlsx => as_workbook(operator, name, pages).await,
     }
 }
 
 /// The cells are the same as in CSV: text, which a spreadsheet takes as it is, and amounts as numbers.
 async fn as_workbook<R, E>(
+    operator: OperatorId,
     name: &str,
     pages: impl Stream<Item = Result<Vec<R>, E>> + Send + 'static,
 ) -> Result<Response, Invalid>
@@ -49,6 +56,7 @@ where
     R: CsvRow + Send + 'static,
     E: std::fmt::Display + Send + 'static,
 {
+    let share = WORKBOOKS.take(Some(operator)).await;
     let mut pages = Box::pin(pages);
     let mut rows = Vec::new();
     let read = loop {
@@ -64,7 +72,15 @@ where
         }
     };
     let bytes = match read {
-        Ok(()) => tokio::task::spawn_blocking(move || workbook(rows).map_err(io::Error::other)).await,
+        // Made to its end even if the client is gone.
+        Ok(()) => {
+            let make = move || {
+                let made = workbook(rows).map_err(io::Error::other);
+                drop(share);
+                made
+            };
+            tokio::task::spawn_blocking(make).await
+        }
         Err(error) => Ok(Err(error)),
     };
     let bytes = futures::stream::once(async { bytes.map_err(io::Error::other)? });
@@ -130,7 +146,11 @@ fn text(write: impl FnOnce(&mut Writer<Vec<u8>>) -> csv::Result<()>) -> io::Resu
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt;
+
     use super::*;
+
+    const OPERATOR: OperatorId = OperatorId::from_bytes([1; 16]);
 
     #[derive(Serialize)]
     struct Line {
@@ -160,20 +180,38 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn operator_makes_two_workbooks_at_once_and_another_still_finds_a_place() {
+        let operator = OperatorId::from_bytes([2; 16]);
+        let held = [WORKBOOKS.take(Some(operator)).await, WORKBOOKS.take(Some(operator)).await];
+        let asks = |operator| {
+            let pages =
+                futures::stream::once(async { Ok::<_, io::Error>(vec![Line { id: "a", memo: None }]) });
+            answer((FileFormat::Xlsx, operator), "list", pages)
+        };
+        let mut third = Box::pin(asks(operator));
+        assert!(third.as_mut().now_or_never().is_none(), "it waits");
+        asks(OperatorId::from_bytes([3; 16])).await.expect("made");
+        drop(held);
+        third.await.expect("made");
+    }
+
+    #[tokio::test]
     async fn workbook_has_text_as_it_is_and_at_most_so_many_rows() {
         let line = || Line { id: "ent_1", memo: Some("=1+1".into()) };
         let of =
             |rows: usize| futures::stream::iter([Ok::<_, io::Error>((0..rows).map(|_| line()).collect())]);
-        let whole = answer(FileFormat::Xlsx, "list", of(WORKBOOK_ROWS_MAX)).await.expect("few enough");
+        let whole =
+            answer((FileFormat::Xlsx, OPERATOR), "list", of(WORKBOOK_ROWS_MAX)).await.expect("few enough");
         let bytes = axum::body::to_bytes(whole.into_body(), usize::MAX).await.expect("whole");
         assert!(bytes.starts_with(b"PK"), "a workbook is an archive");
-        assert!(answer(FileFormat::Xlsx, "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_err());
+        assert!(answer((FileFormat::Xlsx, OPERATOR), "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_err());
         assert!(
-            answer(FileFormat::Csv, "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_ok(),
+            answer((FileFormat::Csv, OPERATOR), "list", of(WORKBOOK_ROWS_MAX + 1)).await.is_ok(),
             "CSV has no such bound"
         );
         let broken = futures::stream::iter([Ok(vec![line()]), Err(io::Error::other("the database is away"))]);
-        let broken = answer(FileFormat::Xlsx, "list", broken).await.expect("an answer that breaks off");
+        let broken =
+            answer((FileFormat::Xlsx, OPERATOR), "list", broken).await.expect("an answer that breaks off");
         axum::body::to_bytes(broken.into_body(), usize::MAX).await.expect_err("nobody takes it for complete");
     }
 }

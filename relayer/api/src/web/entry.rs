@@ -12,7 +12,7 @@ use super::file::FileFormat;
 use purser_model::wire::schema::{ChainMemo, ExplorerLink, Message, OtherSide, Signature, Usdc};
 use purser_model::{
     Account, AccountId, Direction, EntryId, EntryKind, EntryOutcome, HistoryStatus, Invalid, MemoFrom,
-    PlacedEntry, Timestamp, TransferId,
+    OperatorId, PlacedEntry, Timestamp, TransferId,
 };
 use purser_service::EntryView;
 
@@ -122,12 +122,12 @@ impl From<EntryView> for EntryResponse {
 
 /// An account's history as a file.
 pub async fn entries_as_file<E: std::fmt::Display + Send + 'static>(
-    format: FileFormat,
+    (format, operator): (FileFormat, OperatorId),
     account_id: AccountId,
     pages: impl Stream<Item = Result<Vec<EntryView>, E>> + Send + 'static,
 ) -> Result<Response, Invalid> {
     let rows = pages.map_ok(|page| page.into_iter().map(EntryResponse::from).collect());
-    csv::answer(format, &account_id.to_string(), rows).await
+    csv::answer((format, operator), &account_id.to_string(), rows).await
 }
 
 /// An entry with its account, for a file of all accounts.
@@ -146,11 +146,12 @@ impl CsvRow for AccountLine {
 
 /// The histories of all accounts as a file.
 pub async fn all_entries_as_file<E: std::fmt::Display + Send + 'static>(
-    format: FileFormat,
+    (format, operator): (FileFormat, OperatorId),
     pages: impl Stream<Item = Result<Vec<(Account, EntryView)>, E>> + Send + 'static,
 ) -> Result<Response, Invalid> {
     let line = |(account, view): (Account, EntryView)| {
         AccountLine(account.id.to_string(), account.name.as_str().to_owned(), view.into())
     };
-    csv::answer(format, "history", pages.map_ok(move |page| page.into_iter().map(line).collect())).await
+    csv::answer((format, operator), "history", pages.map_ok(move |page| page.into_iter().map(line).collect()))
+        .await
 }

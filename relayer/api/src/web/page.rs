@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, Path, Request};
+use axum::http::Method;
 use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::Response;
 use serde::Serialize;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -57,6 +60,18 @@ where
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let described = ParameterBuilder::new().name("id").parameter_in(ParameterIn::Path);
         vec![described.required(Required::True).schema(Some(T::schema())).build()]
+    }
+}
+
+/// Middleware: what changes something takes nothing from its query, so that `?dry_run=true` in a wrong place never pays.
+pub(crate) async fn refuse_query(request: Request, next: Next) -> Result<Response, ApiError> {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let query = request.uri().query().filter(|_| changes).unwrap_or_default();
+    match url::form_urlencoded::parse(query.as_bytes()).next() {
+        None => Ok(next.run(request).await),
+        Some((name, _)) => {
+            Err(Invalid::new(name, "is no parameter of this request: send it in the body").into())
+        }
     }
 }
 

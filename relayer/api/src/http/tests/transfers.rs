@@ -10,6 +10,28 @@ use purser_chain::scripted::wallet_at;
 use purser_model::{Address, Rule, Timestamp};
 
 #[tokio::test]
+async fn change_with_a_parameter_in_its_query_is_refused_and_nothing_is_done() {
+    let relayer = Relayer::start().await;
+    let account = relayer.account().await;
+    let order = relayer.order(&account, "asked");
+    let refused = relayer.post("/v1/transfers?dry_run=true", &order).await;
+    assert_eq!((refused.status.as_u16(), &refused.body["param"]), (400, &json!("dry_run")));
+    let of_account = format!("/v1/accounts/{account}?expected_version=1");
+    assert_eq!(relayer.patch(&of_account, &json!({ "name": "Other" })).await.status.as_u16(), 400);
+    assert_eq!(
+        relayer
+            .delete(&format!("/v1/accounts/{account}/policy/pending?expected_version=1"))
+            .await
+            .status
+            .as_u16(),
+        400
+    );
+    let listed = relayer.get("/v1/transfers").await;
+    assert_eq!(listed.body["data"], json!([]));
+    assert_eq!(relayer.post("/v1/transfers?", &order).await.status.as_u16(), 200);
+}
+
+#[tokio::test]
 async fn a_transfer_settles_and_its_replay_is_the_same() {
     let relayer = Relayer::start().await;
     let account = relayer.account().await;

@@ -60,7 +60,7 @@ pub async fn list(
     let filter = filter(&mut query)?;
     let mut answer = if let Some(format) = accept::wanted_file(&headers) {
         query.finish()?;
-        actions_as_file(format, actions::all(&inside, &operator, filter)).await?
+        actions_as_file((format, operator.id), actions::all(&inside, &operator, filter)).await?
     } else {
         let request = query.page(LIMIT_DEFAULT)?;
         let page = actions::list(&inside, &operator, &filter, request).await?;

@@ -77,7 +77,7 @@ pub async fn list(
         let filter = filter(&mut query)?;
         query.finish()?;
         let pages = history::all(&inside, &principal, account_id, filter).await?;
-        return Ok(by_accept(entries_as_file(format, account_id, pages).await?));
+        return Ok(by_accept(entries_as_file((format, principal.operator().id), account_id, pages).await?));
     }
     let (filter, request) = asked(query)?;
     let page = history::list(&inside, &principal, account_id, filter, request).await?;
