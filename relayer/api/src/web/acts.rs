@@ -17,7 +17,7 @@ use super::body::receive;
 use super::client_address::ClientAddress;
 use super::error::ApiError;
 use super::error_body::after_panic;
-use super::once::is_shown_once;
+use super::once::{HasChanged, is_shown_once};
 use super::request_id::RequestId;
 use super::stops::TooSoon;
 use purser_base::crash_point::crash_point;
@@ -56,10 +56,6 @@ impl<S: Send + Sync> FromRequestParts<S> for OnRecord {
         parts.extensions.get().cloned().ok_or(ApiError::Service(ServiceError::Internal))
     }
 }
-
-/// Goes with an answer whose status does not say whether anything was changed, and with each that changed nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HasChanged(pub bool);
 
 /// Carries out a request that changes something, on record. It runs to its end even if the client is gone.
 pub async fn on_record(

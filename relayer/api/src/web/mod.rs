@@ -26,7 +26,7 @@ use std::time::Duration;
 
 pub use self::accept::is_wanted;
 pub use self::action::actions_as_file;
-pub use self::acts::{Act, HasChanged, OnRecord, on_record, part_on_record, request_name};
+pub use self::acts::{Act, OnRecord, on_record, part_on_record, request_name};
 pub use self::auth::{AnyKey, Guard, OperatorOnly, OverRate, log_caller};
 pub use self::body::{Json, NoFields, Nothing, check_json, receive};
 pub(crate) use self::client_address::Peer;
@@ -37,7 +37,7 @@ pub use self::error_body::ErrorBody;
 pub use self::file::FileFormat;
 pub use self::headers::{IdempotencyKeyHeader, name_once};
 pub use self::once::{
-    ANSWER_BYTES_MAX, RequestRandom, carry_out, idempotency_header, mark_replayed, shown_once,
+    ANSWER_BYTES_MAX, HasChanged, RequestRandom, carry_out, idempotency_header, mark_replayed, shown_once,
 };
 pub use self::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, PathId, page_parameters, query_parameter};
 pub use self::request_id::RequestId;

@@ -16,7 +16,6 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use serde::Serialize;
 
-use super::acts::HasChanged;
 use super::auth::read_key;
 use super::body::receive;
 use super::error::ApiError;
@@ -61,6 +60,10 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestRandom {
         Ok(Self(parts.extensions.get::<SeededRandom>().cloned()))
     }
 }
+
+/// Goes with an answer whose status does not say whether anything was changed, and with each that changed nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HasChanged(pub bool);
 
 /// An answer that shows a secret.
 pub(crate) struct ShownOnce<T>(pub StatusCode, pub T);
