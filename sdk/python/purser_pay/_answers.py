@@ -157,6 +157,7 @@ def error_of(response: Response) -> ApiError:
         retryable=said.retryable,
         retry_at=said.retry_at,
         retry_after=retry_after,
+        approvable=said.approvable or False,
         checks=said.checks or [],
     )
 

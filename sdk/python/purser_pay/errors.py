@@ -40,6 +40,7 @@ class ApiError(PurserError):
         retryable: bool | None = None,
         retry_at: datetime | None = None,
         retry_after: float | None = None,
+        approvable: bool = False,
         checks: Sequence[Check] = (),
     ) -> None:
         super().__init__(f"{code}: {message}" + (f" ({request_id})" if request_id else ""))
@@ -53,6 +54,8 @@ class ApiError(PurserError):
         self.retryable = retryable
         self.retry_at = retry_at
         self.retry_after = retry_after
+        self.approvable = approvable
+        """A person can approve it: the same again with `approval="request"`, under the same idempotency key."""
         self.checks = tuple(checks)
 
 
@@ -68,7 +71,10 @@ class Refused(ApiError):
 
 
 class PolicyRefused(Refused):
-    """The account's policy refuses, or the account is paused or halted. A new attempt needs a new idempotency key."""
+    """The account's policy refuses, or the account is paused or halted.
+
+    A new attempt needs a new idempotency key. If it is `approvable`, a person may be asked under the same one.
+    """
 
 
 class InsufficientFunds(Refused):

@@ -197,6 +197,10 @@ class Paying(unittest.TestCase):
         self.assertEqual((refused.max_now, refused.code, len(refused.checks)), (Decimal(6), "policy_violation", 4))
         self.assertEqual(refused.retry_at and refused.retry_at.isoformat(), "2026-01-31T12:00:00+00:00")
         self.assertEqual(len(script.asked), 1, "a refusal is not asked for again")
+        self.assertFalse(refused.approvable)
+        with self.assertRaises(PolicyRefused) as askable:
+            pays(agent(error(402, "policy_violation", checks=CHECKS, approvable=True))[0])
+        self.assertTrue(askable.exception.approvable)
 
         paused = [{"rule": "paused", "ok": False}, *CHECKS[1:]]
         with self.assertRaises(PolicyRefused) as raised:

@@ -27,6 +27,8 @@ export interface ErrorFields {
   /** When a daily limit has room for the amount, if nothing else is spent. */
   retryAt?: string | undefined;
   retryAfterMs?: number | undefined;
+  /** A person can approve it: the same again with `approval: "request"`, under the same idempotency key. */
+  approvable?: boolean | undefined;
   checks: Check[];
 }
 
@@ -41,6 +43,8 @@ export class ApiError extends PurserError {
   readonly retryable: boolean | undefined;
   readonly retryAt: string | undefined;
   readonly retryAfterMs: number | undefined;
+  /** A person can approve it: the same again with `approval: "request"`, under the same idempotency key. */
+  readonly approvable: boolean;
   readonly checks: readonly Check[];
 
   constructor(fields: ErrorFields) {
@@ -54,6 +58,7 @@ export class ApiError extends PurserError {
     this.retryable = fields.retryable;
     this.retryAt = fields.retryAt;
     this.retryAfterMs = fields.retryAfterMs;
+    this.approvable = fields.approvable ?? false;
     this.checks = fields.checks;
   }
 }
@@ -70,7 +75,7 @@ export class Refused extends ApiError {
   }
 }
 
-/** The policy refuses, or the account is paused or halted. A new attempt needs a new idempotency key. */
+/** The policy refuses, or the account is paused or halted. A new attempt needs a new idempotency key, unless a person is asked (`approvable`). */
 export class PolicyRefused extends Refused {}
 
 /** Every rule allows it, but the account holds too little, or is frozen. Retry with the same idempotency key. */

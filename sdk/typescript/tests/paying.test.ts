@@ -114,9 +114,11 @@ test("refusals say what could be paid now", async () => {
   const noon = "2026-01-31T12:00:00.000000Z";
   const script = new Script([refusal(402, "policy_violation", { checks: CHECKS, retry_at: noon })]);
   const refused = await failure(script.pays(), PolicyRefused);
-  const { maxNow, code, retryAt, name } = refused;
+  const { maxNow, code, retryAt, name, approvable } = refused;
   assert.deepEqual([maxNow, code, retryAt, name], ["6.000000", "policy_violation", noon, "PolicyRefused"]);
   assert.equal(script.asked.length, 1, "a refusal is not asked for again");
+  const askable = new Script([refusal(402, "policy_violation", { checks: CHECKS, approvable: true })]);
+  assert.deepEqual([approvable, (await failure(askable.pays(), PolicyRefused)).approvable], [false, true]);
 
   const paused = refusal(402, "account_paused", { checks: [{ rule: "paused", ok: false }, ...CHECKS.slice(1)] });
   assert.equal((await failure(new Script([paused]).pays(), PolicyRefused)).maxNow, "0.000000");
