@@ -141,6 +141,7 @@ export function errorOf(status: number, headers: Headers, text: string, now: num
     retryable: said.retryable,
     retryAt: said.retry_at,
     retryAfterMs,
+    approvable: said.approvable,
     checks: said.checks ?? [],
   });
 }
