@@ -43,7 +43,7 @@ async fn indexer_looks(witness: &Agent) {
     }
 }
 
-/// The deliveries to a webhook, except those that tell of the witness. They are written together with their events.
+/// The deliveries to a webhook, except those that tell of the witness.
 async fn deliveries(witness: &Agent, webhook: &Answer) -> usize {
     let ids = |list: Vec<Value>, field: &str| -> BTreeSet<String> {
         list.iter().map(|one| one[field].as_str().expect("an id").to_owned()).collect()

@@ -99,7 +99,7 @@ fn announced(events: &[Value]) -> Vec<Value> {
     events.iter().map(|event| event["data"].clone()).collect()
 }
 
-/// How many deliveries a webhook has; they are written with their events.
+/// How many deliveries a webhook has.
 async fn deliveries(client: &Client, webhook: &Answer) -> usize {
     let path = format!("/v1/webhooks/{}/deliveries?limit=100", webhook.text_of("id"));
     client.get(&path).await.has_status(200)["data"].as_array().expect("a list").len()

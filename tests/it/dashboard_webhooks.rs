@@ -37,10 +37,13 @@ async fn undelivered_events_are_replayed_from_the_dashboard() {
         payer.pays("1").to(&payee).await.is_settled();
     }
     let undelivered = format!("{path}?status=undelivered");
-    let page = waits_for(&browser, &undelivered, "transfer.settled</a>").await;
+    let page = awaited("three events are offered", async || {
+        let page = browser.reads(&undelivered).await.has_status(200).text;
+        (offered(&page).len() == 3).then_some(page)
+    })
+    .await;
     assert!(page.contains("Somebody disabled it"), "{page}");
     let ids = offered(&page);
-    assert_eq!(ids.len(), 3);
     browser.reads("/dashboard").await.says("Events were not delivered to");
     let replay = format!("{path}/replay");
     let refused = browser.sends_form(&replay, &[("event", &ids[0])]).await;

@@ -12,7 +12,7 @@ use super::error::ServiceError;
 use super::keys;
 use crate::Inside;
 use purser_model::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
-use purser_store::{PLACED_AT_ONCE, PlacedEvent};
+use purser_store::PlacedEvent;
 
 /// Streams that one operator may have open per process.
 const STREAMS_PER_OPERATOR_MAX: usize = 10;
@@ -188,7 +188,7 @@ impl Reading {
             }
             // Subscribed before the read, so that a write during it wakes us afterwards.
             let mut written = events.events_written();
-            while events.place_events(self.operator_id, inside.clock.now(), PLACED_AT_ONCE).await? {}
+            events.place_all(self.operator_id, inside.clock.now()).await?;
             let found = events.list_stream(self.operator_id, self.after, READ_AT_ONCE).await?;
             if !found.is_empty() {
                 self.read = found.into_iter();

@@ -115,7 +115,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use query::{Target, query};
 pub use quotas::Held;
 pub use requests::{NewRequest, RequestClaim, RequestState};
-pub use streams::{PLACED_AT_ONCE, PlacedEvent};
+pub use streams::PlacedEvent;
 pub use tables::Tables;
 pub use token_accounts::{NewTokenAccount, TokenAccountReservation};
 use transaction::Transaction;

@@ -21,8 +21,14 @@ row! { PlacedEvent from row { event = row.record()?, place } }
 impl Events {
     /// The last place in the operator's stream, after all that is written so far.
     pub async fn open_stream(&self, operator: OperatorId, now: Timestamp) -> Result<u64> {
-        while self.place_events(operator, now, PLACED_AT_ONCE).await? {}
+        self.place_all(operator, now).await?;
         self.find_last_place(operator).await
+    }
+
+    /// Gives places and deliveries to all events of the operator that are written so far: to the webhooks as they are now.
+    pub async fn place_all(&self, operator: OperatorId, now: Timestamp) -> Result<()> {
+        while self.place_events(operator, now, PLACED_AT_ONCE).await? {}
+        Ok(())
     }
 
     async fn find_last_place(&self, operator: OperatorId) -> Result<u64> {
@@ -156,4 +162,4 @@ impl Events {
 }
 
 /// Events placed in one transaction, with up to 100 deliveries each.
-pub const PLACED_AT_ONCE: u32 = 100;
+const PLACED_AT_ONCE: u32 = 100;

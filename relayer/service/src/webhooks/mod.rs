@@ -96,6 +96,8 @@ impl Webhooks {
             updated_at: now,
         };
         let sealed = sealing_key.seal(webhook.id, &secret, &clock.random());
+        // It gets what happens from here on.
+        self.inside.store.events.place_all(operator.id, now).await?;
         scope.makes(webhook.id);
         match self.inside.store.webhooks.insert_webhook(&webhook, &sealed, WEBHOOKS_MAX).await {
             Ok(()) => {}
@@ -140,6 +142,8 @@ impl Webhooks {
             None => None,
         };
         self.check_accounts(operator, asked.account_ids.as_deref().unwrap_or_default()).await?;
+        // It applies to what happens from here on.
+        self.inside.store.events.place_all(operator.id, self.inside.clock.now()).await?;
         for _ in 0..TRIES_MAX {
             let seen = self.get(operator, id).await?;
             let changed = change(&seen, &asked, url.clone(), self.inside.clock.now())?;
