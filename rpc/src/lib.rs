@@ -102,7 +102,7 @@ impl Rpc {
         self.nodes.genesis()
     }
 
-    /// Whether this node's slot has moved within the last minute.
+    /// True if this node's slot has moved within the last minute.
     pub fn moves(&self, node: usize) -> bool {
         self.nodes.moving().contains(&node)
     }

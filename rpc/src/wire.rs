@@ -111,7 +111,7 @@ impl SignatureStatus {
         self.confirmation_status.as_deref().is_some_and(|word| reaches(word, commitment))
     }
 
-    /// Whether it says that it has not reached `commitment` yet.
+    /// True if it says that it has not reached `commitment` yet.
     pub fn is_short_of(&self, commitment: Commitment) -> bool {
         self.confirmation_status.as_deref().is_some_and(|word| !reaches(word, commitment))
     }

@@ -120,7 +120,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Whether it is about certain webhooks, whichever others subscribe to its type.
+    /// True if it is about certain webhooks, and goes to no other that subscribes to its type.
     pub const fn names_webhooks(&self) -> bool {
         match self {
             Self::Balance { .. } | Self::Webhook(_) => true,

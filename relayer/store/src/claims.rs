@@ -125,8 +125,8 @@ async fn try_claim(
     let like = if new.duplicates.are_refused { latest_like(tx, new, clock).await? } else { None };
     let duplicate = new.duplicates.refused_for(like).map(Claim::Duplicate);
     let whose = (asked.operator_id, asked.request.from);
-    // What somebody else pays the fee of costs nothing to ask for, like a refusal, and mostly ends unpaid if it is made up. It is
-    // refused for the account's own number alone, so that no account holds up others' purchases.
+    // If somebody else pays the fee, asking costs the account nothing, as with a refusal. Only the account's own refusals count then, so
+    // that no account holds up the purchases of others.
     let of_whom = match (new.next.signed(), asked.fee_payer) {
         (Some(_), None) => None,
         (Some(_), Some(_)) => Some(Counted::Account),

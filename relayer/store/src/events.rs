@@ -30,7 +30,7 @@ row! { Event of events {
     data, created_at, fact = None,
 }}
 
-/// What this process has just written, so that its dispatcher and streams need not search.
+/// Events and deliveries that this process has just written, so that its dispatcher and streams need not search.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     /// The webhooks that got deliveries.

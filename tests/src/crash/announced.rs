@@ -13,7 +13,7 @@ use crate::receiver::Receiver;
 
 const PAUSE: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What the webhook subscribes to.
+/// The event types that the webhook subscribes to.
 const TYPES: [&str; 3] = ["transfer.initiated", "transfer.settled", "transfer.rejected"];
 
 /// A webhook of the operator, and who receives its events.
@@ -33,7 +33,7 @@ impl Announced {
         Announced { receiver, key, webhook: made.text_of("id").to_owned() }
     }
 
-    /// What is wrong with the deliveries of this relayer's database, once it had time for them. No more than this much time.
+    /// Says how the deliveries of this relayer's database differ from its events, if they still do at the deadline.
     pub async fn is_missing_in(&self, relayer: &Arc<Relayer>, deadline: &Deadline) -> Option<String> {
         loop {
             let found = self.compares(relayer).await;

@@ -155,7 +155,7 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
 /// How the request ended, and its answer again. For a redirect, the location is kept.
 async fn look_at(response: Response) -> (RequestOutcome, Response) {
     let status = response.status();
-    // What changed nothing, such as a dry run, may be asked for anew: nobody's answers fill the disk.
+    // An answer that changed nothing, such as a dry run's, is not kept: thousands of them would fill the disk.
     let has_changed = response.extensions().get::<HasChanged>() != Some(&HasChanged(false));
     if status.is_client_error() || (status.is_success() && !has_changed) {
         return (RequestOutcome::Refused, response);

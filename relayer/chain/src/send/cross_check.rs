@@ -23,7 +23,7 @@ const BEHIND_PAUSE: Duration = Duration::from_millis(100);
 pub struct Sighting {
     pub signature: String,
     pub landing: Landing,
-    /// What the node says it has reached.
+    /// The commitment that it has reached, by the node's word.
     pub commitment: Commitment,
     /// The node's place in the configuration.
     pub node: usize,

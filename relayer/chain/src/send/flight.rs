@@ -49,7 +49,7 @@ impl Landing {
         }
     }
 
-    /// Whether both succeeded, or failed in the same way, wherever they landed.
+    /// True if both succeeded, or both failed with the same error. Their slots may differ.
     pub fn has_result_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Landing::Landed { .. }, Landing::Landed { .. }) => true,

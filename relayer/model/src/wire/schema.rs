@@ -100,7 +100,7 @@ named_text! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyVersionNumber(pub u64);
 
-/// What is to be paid, as a text.
+/// An amount to be paid, as a text.
 #[derive(Debug, Clone, Copy)]
 pub struct UsdcText(pub UsdcAmount);
 

@@ -236,7 +236,7 @@ async fn event_goes_to_the_webhooks_that_there_are_when_it_gets_its_place_and_to
         goes.operator_id, goes.id
     };
     assert_eq!(of_deleted.count(store.reader()).await.expect("counted"), 0);
-    // Whoever asks again finds nothing.
+    // A second pass finds nothing.
     store.events.place_waiting(at(4)).await.expect("placed");
     assert!(!store.events.place_events(fixture.operator.id, at(4), 9).await.expect("placed"));
     let stream = store.events.list_stream(fixture.operator.id, 0, 9).await.expect("listed");
