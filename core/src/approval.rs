@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::{FailureCode, IDEMPOTENCY_SECONDS, Rejection, RejectionReason, Timestamp};
+use super::{FailureCode, IDEMPOTENCY_SECONDS, REQUEST_AHEAD_SECONDS, Rejection, RejectionReason, Timestamp};
 
-/// How long a person has.
-const APPROVED_WITHIN: Duration = Duration::from_secs(IDEMPOTENCY_SECONDS.unsigned_abs());
+/// How long a person has: an approved payment is signed before this is over, and lands before its key can pay again.
+const APPROVED_WITHIN: Duration =
+    Duration::from_secs((IDEMPOTENCY_SECONDS - REQUEST_AHEAD_SECONDS).unsigned_abs());
 
 /// Whether a person is asked where policy refuses a transfer by a rule that a grant may waive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,12 +89,15 @@ impl ApprovalWanted {
         Self { rejection, expires_at: asked_at.after(APPROVED_WITHIN) }
     }
 
-    /// The second of the chain's clock at which a grant for it has to end: as long after the claim's second as the person has, however
-    /// wrong either clock was at the claim.
+    /// The second of the chain's clock at which a grant for it has to end: as long after the claim's second as the person has, and five
+    /// minutes in which the payment lands, however wrong either clock was at the claim.
     pub fn grant_ends_at(&self, created_at: Timestamp, asked_at: Option<i64>) -> i64 {
-        asked_at.map_or(self.expires_at.unix_seconds(), |asked_at| {
-            asked_at.saturating_add_unsigned(created_at.until(self.expires_at).as_secs())
-        })
+        // Less than nothing where it was asked in the last five minutes of its key.
+        let micros = self.expires_at.unix_micros().saturating_sub(created_at.unix_micros());
+        let approved_before = asked_at.map_or(self.expires_at.unix_seconds(), |asked_at| {
+            asked_at.saturating_add(micros.div_euclid(1_000_000))
+        });
+        approved_before.saturating_add(REQUEST_AHEAD_SECONDS)
     }
 
     /// True once its time is over by the agreed clock. While clocks disagree, nothing expires.
@@ -141,15 +145,25 @@ mod tests {
         // The host's clock is right. The chain's was, or was 30 hours behind or ahead.
         let wanted = ApprovalWanted::new(rejection, at(10 * DAY));
         for (asked_at, ends_at) in [
-            (Some(10 * DAY), 11 * DAY),
+            (Some(10 * DAY), 11 * DAY - 300),
             (Some(10 * DAY - 108_000), 11 * DAY - 108_000),
-            (Some(10 * DAY + 108_000), 11 * DAY),
-            (None, 11 * DAY),
+            (Some(10 * DAY + 108_000), 11 * DAY - 300),
+            (None, 11 * DAY - 300),
         ] {
             let grant_ends_at = wanted.grant_ends_at(at(10 * DAY), asked_at);
             assert!(wanted.is_over_at(grant_ends_at, Some(ends_at)), "{asked_at:?}");
             assert!(!wanted.is_over_at(grant_ends_at, Some(ends_at - 1)), "{asked_at:?}");
             assert!(!wanted.is_over_at(grant_ends_at, None), "nothing expires while clocks disagree");
+        }
+        // Asked when its key had 400 seconds left, or 100.
+        for left in [400, 100] {
+            let wanted = ApprovalWanted { expires_at: at(10 * DAY + left - 300), ..wanted.clone() };
+            let created_at = Timestamp::from_unix_micros(864_000_000_001);
+            assert_eq!(
+                wanted.grant_ends_at(created_at, Some(10 * DAY)),
+                10 * DAY + left - 1,
+                "no later than the key"
+            );
         }
     }
 }

@@ -22,7 +22,7 @@ impl FailureCode {
 }
 
 words! {
-    /// Kinds of failure. All but three may be retried under the same idempotency key.
+    /// Kinds of failure. All but three may be retried under the same idempotency key, as `claim.rs` says.
     pub enum FailureCode {
         InsufficientBalance = "insufficient_balance",
         /// The issuer of USDC has frozen the paying token account.

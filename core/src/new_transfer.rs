@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Address, Approval, ApprovalWanted, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey, Timestamp, Transfer,
-    TransferId, TransferRequest, TransferState, UsedKey,
+    Address, Approval, ApprovalWanted, Fingerprint, IDEMPOTENCY_SECONDS, IdempotencyKey,
+    REQUEST_AHEAD_SECONDS, Timestamp, Transfer, TransferId, TransferRequest, TransferState, UsedKey,
 };
 
 /// A request under its idempotency key, and what its caller wants done where it is in doubt.
@@ -40,7 +40,8 @@ impl NewTransfer {
         let next = match self.next.clone() {
             // The key is older where it was refused before. A grant must not outlive it: what reuses the key has the same tag.
             TransferState::PendingApproval(wanted) => {
-                let expires_at = wanted.expires_at.min(Timestamp::from_unix_seconds(key_use.expires_unix));
+                let last = key_use.expires_unix.saturating_sub(REQUEST_AHEAD_SECONDS);
+                let expires_at = wanted.expires_at.min(Timestamp::from_unix_seconds(last));
                 TransferState::PendingApproval(ApprovalWanted { expires_at, ..wanted })
             }
             next @ (TransferState::Claimed

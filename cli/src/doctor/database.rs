@@ -204,7 +204,7 @@ async fn look_into(
     match store.webhooks.list_webhook_secrets(SECRETS_MAX).await {
         Ok(secrets) => {
             let opens = |key: &SealingKey| {
-                let closed = secrets.iter().filter(|(id, sealed)| key.open(*id, sealed).is_err());
+                let closed = secrets.iter().filter(|(id, sealed)| key.open(*id, sealed).is_none());
                 closed.count()
             };
             let (closed, all) = (sealing.map_or(secrets.len(), opens), secrets.len());

@@ -124,7 +124,7 @@ enum ManyOutcome {
 
 written! {
     ManyOutcome = "ManyOutcome": one_of(
-        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says.",
+        "`pending` waits for the loosening delay; `unchanged` was so already; `failed` has an `error`; after one of the 5xx kind, read the account: the change may have landed.",
         ["applied", "pending", "unchanged", "failed"],
     );
     PolicyOfMany = "PolicyOfMany": changed::<PolicyUpdate>(|policy| {

@@ -359,8 +359,8 @@ async fn waiting(
     accounts: &[AccountView],
 ) -> Result<Option<Attention>, ServiceError> {
     let waiting = policies::list_waiting(&services.inside, &signed.operator, LOOKED_AT).await?;
-    let Some(first) = waiting.first() else { return Ok(None) };
-    let id = first.pending.account_id;
+    let Some((first, _)) = waiting.first() else { return Ok(None) };
+    let id = first.account_id;
     let known = accounts.iter().find(|view| view.account.id == id);
     let name = known.map_or_else(|| id.to_string(), |view| view.account.name.as_str().to_owned());
     let what = match waiting.len() {

@@ -9,7 +9,7 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::schema::Usdc;
 use purser_model::{
-    BudgetId, Invalid, Limit, Page, PageRequest, RequestFingerprint, Timestamp, UpdateBudget, UsdcAmount,
+    BudgetId, Invalid, Limit, Page, PageRequest, Timestamp, UpdateBudget, UsdcAmount, request_fingerprint,
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{
@@ -257,7 +257,7 @@ fn update(form: &Form) -> Result<UpdateBudget, Invalid> {
 /// Stands for the caps before and after.
 fn fingerprint(before: &Caps, after: &Caps) -> String {
     let text = |caps: &Caps| format!("{} {}", caps.max_daily_spend, month_text(caps.max_30_day_spend));
-    RequestFingerprint::of(&text(before), "", text(after).as_bytes()).to_hex()
+    request_fingerprint(&text(before), "", text(after).as_bytes()).to_hex()
 }
 
 #[cfg(test)]

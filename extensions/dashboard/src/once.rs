@@ -10,7 +10,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use purser_api::web::{carry_out, mark_replayed, receive};
-use purser_model::{AnswerKey, IdempotencyKey, RequestFingerprint, StoredAnswer, StoredBody};
+use purser_model::{AnswerKey, IdempotencyKey, StoredAnswer, StoredBody, request_fingerprint};
 use purser_service::{NamedRequest, RequestStart, RequestState, ServiceError, Services, requests};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -75,9 +75,9 @@ async fn answer(desk: &Desk, request: Request, next: Next) -> Result<Response, P
     let body = receive(body).await?;
     let is_named = Form::parse(&body).is_ok_and(|form| form.given(FIELD).is_some());
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    let fingerprint = RequestFingerprint::of(parts.method.as_str(), path, &body);
+    let fingerprint = request_fingerprint(parts.method.as_str(), path, &body);
     // Bound to this session, because what it makes is derived from the session's token.
-    let name = RequestFingerprint::of(&token.hash().to_hex(), path, &body).to_hex();
+    let name = request_fingerprint(&token.hash().to_hex(), path, &body).to_hex();
     let named = NamedRequest {
         idempotency_key: IdempotencyKey::parse(format!("{NAMES}{name}"))?,
         fingerprint,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use purser_model::{Timestamp, WaitingPolicy};
+use purser_model::{Asking, PendingPolicy, Timestamp};
 use purser_service::{Services, policies};
 
 use super::names::{Names, Shown};
@@ -29,7 +29,9 @@ struct PendingPage {
 }
 
 struct Waiting {
-    policy: WaitingPolicy,
+    pending: PendingPolicy,
+    /// Who asked for it here.
+    asking: Option<Asking>,
     effective_at: Timestamp,
     /// What would change; `None`: the chain was not asked, or shows it no more.
     changes: Option<Vec<FieldChange>>,
@@ -44,10 +46,10 @@ pub async fn show(
     let listed = policies::list_waiting(&services.inside, operator, LISTED).await?;
     let mut shown = Shown::default();
     let mut waiting = Vec::new();
-    for (index, policy) in listed.into_iter().enumerate() {
-        let id = policy.pending.account_id;
+    for (index, (pending, asking)) in listed.into_iter().enumerate() {
+        let id = pending.account_id;
         shown.account(id);
-        if let Some(asking) = &policy.asking {
+        if let Some(asking) = &asking {
             shown.key(asking.key_id);
         }
         let current =
@@ -56,7 +58,7 @@ pub async fn show(
             let rows = compared(&current.policy.0, &current.pending?.policy.0);
             Some(rows.into_iter().filter(FieldChange::is_changed).collect())
         });
-        waiting.push(Waiting { effective_at: policy.effective_at(), policy, changes });
+        waiting.push(Waiting { effective_at: pending.effective_at(), pending, asking, changes });
     }
     let notice = asked.given("dropped").map(|_| "The pending policy was dropped.".to_owned());
     let shown = PendingPage {

@@ -8,8 +8,8 @@ use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord};
 use purser_model::wire::PolicyVersion;
 use purser_model::{
-    AccountId, AllowedRecipients, Invalid, PolicyUpdate, RequestFingerprint, Rule, RuleValue, SpendingPolicy,
-    Warning,
+    AccountId, AllowedRecipients, Invalid, PolicyUpdate, Rule, RuleValue, SpendingPolicy, Warning,
+    request_fingerprint,
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{
@@ -208,7 +208,7 @@ fn fingerprint(form: &Form, bounds: &AccountBounds) -> Result<String, Invalid> {
     let version = version_of(form)?;
     let budget = bounds.budget.map_or_else(String::new, |budget| budget.to_string());
     let stood = format!("{version} {} {budget}", month_text(bounds.max_30_day_spend));
-    Ok(RequestFingerprint::of(&stood, "", fields.as_bytes()).to_hex())
+    Ok(request_fingerprint(&stood, "", fields.as_bytes()).to_hex())
 }
 
 /// A limit as it was typed, if it was.

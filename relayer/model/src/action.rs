@@ -42,7 +42,7 @@ words! {
         /// It is not over, or nobody knows yet how it ended.
         Unknown = "unknown",
         Done = "done",
-        /// It was interrupted, and the chain shows that it changed nothing.
+        /// It changed nothing. Only one that was interrupted is kept with this outcome, once the chain shows it.
         Unchanged = "unchanged",
     }
 }
@@ -62,7 +62,8 @@ const NEVER_REFUSED: [&str; 11] = [
     "sign_out",
 ];
 /// Changes of limits. A key has a number of its own for them: nothing else that it does keeps anybody from tightening them.
-const OF_LIMITS: [&str; 4] = ["replace_policy", "update_policy", "change_policies", "update_budget"];
+pub const ACTIONS_OF_LIMITS: [&str; 4] =
+    ["replace_policy", "update_policy", "change_policies", "update_budget"];
 
 /// A change that somebody made through the service.
 #[derive(Debug, Clone)]
@@ -121,22 +122,14 @@ impl Action {
         }
     }
 
-    /// The actions of its key that count for the same number a day; `None`: it is never refused.
-    pub fn counted(&self) -> Option<CountedActions> {
-        let is_refused = !NEVER_REFUSED.iter().any(|beginning| self.name.0.starts_with(beginning));
-        is_refused.then(|| CountedActions { are_of_limits: OF_LIMITS.contains(&self.name.0.as_str()) })
+    /// True if it may be refused for the number of its key's actions in a day.
+    pub fn is_counted(&self) -> bool {
+        !NEVER_REFUSED.iter().any(|beginning| self.name.0.starts_with(beginning))
     }
-}
 
-/// Either changes of limits, or everything else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CountedActions {
-    pub are_of_limits: bool,
-}
-
-impl CountedActions {
-    pub fn limits() -> Vec<String> {
-        OF_LIMITS.map(str::to_owned).to_vec()
+    /// True if it is a change of limits, which are counted apart from everything else.
+    pub fn is_of_limits(&self) -> bool {
+        ACTIONS_OF_LIMITS.contains(&self.name.0.as_str())
     }
 }
 

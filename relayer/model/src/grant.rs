@@ -64,20 +64,12 @@ pub struct GrantOpened {
     pub expires_at: Timestamp,
 }
 
-/// Who approved a transfer: the wallet that opened its grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovedBy {
-    pub signer: Address,
-    /// Of the transaction that opened it, base58.
-    pub signature: String,
-}
-
-impl ApprovedBy {
-    /// By which of these grants this transfer was let through. `None`: by none of them.
+impl GrantOpened {
+    /// Which of these grants let this transfer through. `None`: none of them.
     ///
     /// At its place on the chain stands one at a time, so it was the last one before the payment. A transfer of another day under the
     /// same idempotency key had the same place.
-    pub fn of(transfer: &Transfer, opened: &[GrantOpened]) -> Option<Self> {
+    pub fn that_let_through<'a>(transfer: &Transfer, opened: &'a [Self]) -> Option<&'a Self> {
         let requested = transfer.approval.requested()?;
         if !ApprovalState::of(transfer).is_granted() {
             return None;
@@ -97,7 +89,6 @@ impl ApprovedBy {
                 && grant.opened_at <= requested.expires_at
                 && grant.expires_at > transfer.created_at
         });
-        let grant = of_it.max_by_key(|grant| grant.slot)?;
-        Some(Self { signer: grant.signer, signature: grant.signature.clone() })
+        of_it.max_by_key(|grant| grant.slot)
     }
 }

@@ -54,7 +54,7 @@ pub use account::{
     NAME_CHARS_MAX, Provisioning, ShownStatus,
 };
 pub use action::{
-    Action, ActionFilter, ActionOutcome, ActionWord, CountedActions, ListedAction, SentTransaction,
+    ACTIONS_OF_LIMITS, Action, ActionFilter, ActionOutcome, ActionWord, ListedAction, SentTransaction,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
@@ -73,7 +73,7 @@ pub use delivery::{
 pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
-pub use grant::{ApprovedBy, GrantOpened, GrantOpener, GrantState, GrantTerms};
+pub use grant::{GrantOpened, GrantOpener, GrantState, GrantTerms};
 pub use history::{
     Counterparty, Direction, EntryKind, EntryOutcome, HistoryEntry, HistoryFilter, HistoryStatus, MemoFrom,
     Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
@@ -84,7 +84,7 @@ pub use operator::{OpenDefence, Operator, OperatorName};
 pub use page::{Cursor, Listing, Page, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
 pub use payee::AskedPayee;
-pub use pending::{PendingPolicy, WaitingPolicy};
+pub use pending::PendingPolicy;
 pub use policy::{PolicyUpdate, has_no_limit};
 pub use policy_version::{Asking, PolicyReason, REASON_CHARS_MAX};
 pub use principal::Principal;
@@ -99,7 +99,7 @@ pub use purser_core::{
 };
 pub use purser_policy::{AllowedRecipients, Rule, RuleValue, SpendingPolicy, Warning};
 pub use quotas::{NoTokenAccount, QuotaExceeded, Quotas};
-pub use request::{AnswerKey, RequestFingerprint, Seed, SeededRandom, StoredAnswer, StoredBody};
+pub use request::{AnswerKey, Seed, SeededRandom, StoredAnswer, StoredBody, request_fingerprint};
 pub use retention::{REQUESTS_KEPT, Retention, TooOld};
 pub use scopes::{Scope, Scopes};
 pub use selection::{SELECTED_MAX, Selection};
@@ -116,4 +116,4 @@ pub use webhook::{
     CreateWebhook, Delivering, DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP,
     Subscription, UpdateWebhook, WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,
 };
-pub use webhook_secret::{SealedSecret, SealingKey, Unsealable, WebhookSecret};
+pub use webhook_secret::{SealedSecret, SealingKey, WebhookSecret};

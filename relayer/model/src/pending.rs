@@ -1,4 +1,4 @@
-use super::{AccountId, Address, Asking, OperatorId, Timestamp};
+use super::{AccountId, Address, OperatorId, Timestamp};
 
 /// A pending policy, as the database knows it: when to look at it, and whether it was announced. Its content is on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,16 +20,9 @@ pub struct PendingPolicy {
     pub sealed_by: Option<Address>,
 }
 
-/// One that waits on the chain, with who asked for it here; `None`: nobody did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitingPolicy {
-    pub pending: PendingPolicy,
-    pub asking: Option<Asking>,
-}
-
-impl WaitingPolicy {
+impl PendingPolicy {
     /// When it can take effect, as last seen.
     pub fn effective_at(&self) -> Timestamp {
-        Timestamp::from_unix_seconds(self.pending.due_at)
+        Timestamp::from_unix_seconds(self.due_at)
     }
 }

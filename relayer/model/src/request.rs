@@ -7,34 +7,17 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::sealing::{self, NONCE_BYTES};
-use super::{PlainKey, SessionToken, Timestamp};
+use super::{Fingerprint, PlainKey, SessionToken, Timestamp};
 
-/// SHA-256 over method, path and body, byte by byte.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct RequestFingerprint([u8; 32]);
-
-impl RequestFingerprint {
-    /// The fingerprint of a request.
-    pub fn of(method: &str, path: &str, body: &[u8]) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"purser:request:v1");
-        for part in [method.as_bytes(), path.as_bytes(), body] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
+/// The fingerprint of a request: over method, path and body, byte by byte.
+pub fn request_fingerprint(method: &str, path: &str, body: &[u8]) -> Fingerprint {
+    let mut hash = Sha256::new();
+    hash.update(b"purser:request:v1");
+    for part in [method.as_bytes(), path.as_bytes(), body] {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
     }
-
-    /// Lower-case hex, as stored.
-    pub fn to_hex(&self) -> String {
-        hex::encode(self.0)
-    }
-}
-
-impl fmt::Debug for RequestFingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RequestFingerprint({})", self.to_hex())
-    }
+    Fingerprint::from_digest(hash.finalize().into())
 }
 
 /// 128 random bits, drawn once per name. Everything made under the name follows from them, however often it is tried.
@@ -159,14 +142,14 @@ mod tests {
 
     #[test]
     fn fingerprints_differ_wherever_the_requests_do() {
-        let one = RequestFingerprint::of("POST", "/v1/a", b"{}");
-        assert_eq!(one, RequestFingerprint::of("POST", "/v1/a", b"{}"));
+        let one = request_fingerprint("POST", "/v1/a", b"{}");
+        assert_eq!(one, request_fingerprint("POST", "/v1/a", b"{}"));
         for other in [
-            RequestFingerprint::of("POST", "/v1/a", b"{ }"),
-            RequestFingerprint::of("POST", "/v1/a", b""),
-            RequestFingerprint::of("POST", "/v1/a{", b"}"),
-            RequestFingerprint::of("POST", "/v1/b", b"{}"),
-            RequestFingerprint::of("PUT", "/v1/a", b"{}"),
+            request_fingerprint("POST", "/v1/a", b"{ }"),
+            request_fingerprint("POST", "/v1/a", b""),
+            request_fingerprint("POST", "/v1/a{", b"}"),
+            request_fingerprint("POST", "/v1/b", b"{}"),
+            request_fingerprint("PUT", "/v1/a", b"{}"),
         ] {
             assert_ne!(one, other);
         }

@@ -21,16 +21,6 @@ const RETRY_AFTER_SECONDS: u64 = 3_600;
 /// Actions per page when a caller wants all of them.
 const ROWS_AT_ONCE: u32 = 500;
 
-/// What a request turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ActionEnd {
-    Done,
-    /// It was refused, or only answered a question.
-    NothingChanged,
-    /// Something may have been done.
-    Unknown,
-}
-
 /// Where the transactions of the operator's actions are shown.
 pub fn explorer(inside: &Arc<Inside>, operator: &Operator) -> Result<ExplorerUrl, ServiceError> {
     Ok(inside.chains.get(operator.network)?.explorer.clone())
@@ -82,9 +72,10 @@ pub fn draw(inside: &Arc<Inside>, operator: &Operator, name: &str) -> Result<Act
 
 /// TooManyActions: its key has as many on record as it may, and this is none that stops, revokes, drops or says no.
 pub async fn check_room(inside: &Arc<Inside>, action: &Action) -> Result<(), ServiceError> {
-    let (Some(key), Some(counted)) = (action.key_id, action.counted()) else { return Ok(()) };
+    let Some(key) = action.key_id.filter(|_| action.is_counted()) else { return Ok(()) };
     let since = inside.clock.now().before(DAY);
-    let made = inside.store.actions.count_actions((action.operator_id, key), counted, since).await?;
+    let by = (action.operator_id, key);
+    let made = inside.store.actions.count_actions(by, action.is_of_limits(), since).await?;
     if made < u64::from(inside.quotas.actions_daily) {
         return Ok(());
     }
@@ -112,20 +103,20 @@ pub async fn begin(inside: &Arc<Inside>, action: &Action, is_stop: bool) -> Resu
     }
 }
 
-/// Writes how it ended, which is announced; what was changed for certain stays on record whatever the answer says. If this fails, its outcome stays
-/// unknown.
-pub async fn end(inside: &Arc<Inside>, mut action: Action, end: ActionEnd, scope: &AuditScope) {
+/// Writes how it ended, which is announced, or forgets it where it was refused or only answered a question: `Unchanged`. If this
+/// fails, its outcome stays unknown. What was changed for certain stays on record whatever the answer says.
+pub async fn end(inside: &Arc<Inside>, mut action: Action, outcome: ActionOutcome, scope: &AuditScope) {
     let facts = scope.facts();
-    let is_done = facts.is_done() || end == ActionEnd::Done;
+    let is_done = facts.is_done() || outcome == ActionOutcome::Done;
     action.object_id = facts.object_id.or(action.object_id);
     action.made_id = facts.made_id;
     action.tx_signature = facts.tx_signature;
     if is_done {
         action.outcome = ActionOutcome::Done;
     }
-    let written = match end {
-        ActionEnd::NothingChanged if !is_done => inside.store.actions.delete_action(&action).await,
-        ActionEnd::Done | ActionEnd::NothingChanged | ActionEnd::Unknown => {
+    let written = match outcome {
+        ActionOutcome::Unchanged if !is_done => inside.store.actions.delete_action(&action).await,
+        ActionOutcome::Done | ActionOutcome::Unchanged | ActionOutcome::Unknown => {
             inside.store.actions.mark_action_ended(&action, inside.clock.now()).await
         }
     };

@@ -46,7 +46,6 @@ use std::time::Duration;
 use purser_core::{Outside, PaymentEngine};
 
 pub use self::accounts::AccountView;
-pub use self::actions::ActionEnd;
 pub use self::budgets::{BudgetComparison, BudgetUse, BudgetView, PendingCaps, SeenBudget};
 pub use self::conditions::{APPROVAL_OLD, Condition, Severity, is_near};
 pub use self::error::{Forbidden, INTERNAL, RequestConflict, Resource, ServiceError, Unauthorized};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::error::{RequestConflict, ServiceError};
 use crate::Inside;
 use purser_model::{
-    AnswerKey, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, RequestFingerprint, Seed, SeededRandom,
-    StoredAnswer, StoredBody, Timestamp,
+    AnswerKey, Fingerprint, IdempotencyKey, KeyId, Operator, REQUESTS_KEPT, Seed, SeededRandom, StoredAnswer,
+    StoredBody, Timestamp,
 };
 use purser_store::{Due, NewRequest, RequestClaim, RequestState};
 
@@ -21,7 +21,7 @@ const LEASE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone)]
 pub struct NamedRequest {
     pub idempotency_key: IdempotencyKey,
-    pub fingerprint: RequestFingerprint,
+    pub fingerprint: Fingerprint,
     /// The API key that the request came with.
     pub key_id: KeyId,
     pub answer_key: AnswerKey,

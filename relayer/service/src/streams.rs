@@ -12,7 +12,6 @@ use super::error::ServiceError;
 use super::keys;
 use crate::Inside;
 use purser_model::{AccountId, Cursor, Event, EventId, EventType, Invalid, KeyId, Operator, OperatorId};
-use purser_store::PlacedEvent;
 
 /// Streams that one operator may have open per process.
 const STREAMS_PER_OPERATOR_MAX: usize = 10;
@@ -84,7 +83,7 @@ struct Reading {
     key_id: KeyId,
     filter: StreamFilter,
     after: u64,
-    read: std::vec::IntoIter<PlacedEvent>,
+    read: std::vec::IntoIter<(u64, Event)>,
     key_asked_at: Instant,
     _place: OpenStream,
 }
@@ -154,7 +153,7 @@ fn id_of(operator: OperatorId, place: u64, event: Option<EventId>) -> String {
 impl Reading {
     async fn next(mut self) -> Option<(Streamed, Self)> {
         loop {
-            for PlacedEvent { event, place } in self.read.by_ref() {
+            for (place, event) in self.read.by_ref() {
                 self.after = place;
                 if self.filter.passes(&event) {
                     let id = id_of(self.operator_id, place, Some(event.id));

@@ -11,7 +11,7 @@ use super::row::{Listed, row};
 use super::stored::Below;
 use super::{Actions, Result, Transaction};
 use purser_model::{
-    Action, ActionFilter, ActionId, ActionOutcome, CountedActions, Event, KeyId, ListedAction, Network,
+    ACTIONS_OF_LIMITS, Action, ActionFilter, ActionId, ActionOutcome, Event, KeyId, ListedAction, Network,
     OperatorId, SentTransaction, Timestamp,
 };
 
@@ -81,19 +81,19 @@ impl Actions {
         insert(action).run(self.writer()).await
     }
 
-    /// How many of these actions the key made since then, as far as they are on record.
+    /// How many changes of limits, or how many other actions, the key made since then, as far as they are on record.
     pub async fn count_actions(
         &self,
         (operator, key): (OperatorId, KeyId),
-        counted: CountedActions,
+        are_of_limits: bool,
         since: Timestamp,
     ) -> Result<u64> {
         sql! {
             "SELECT COUNT(*) FROM actions
              WHERE operator_id = {operator} AND key_id = {key} AND action_id >= {first}
                  AND CASE WHEN name IN ({limits}) THEN 1 ELSE 0 END = {are_of_limits}",
-            operator, key, first = ActionId::new(since, 0), limits = Each(&CountedActions::limits()),
-            are_of_limits = i64::from(counted.are_of_limits)
+            operator, key, first = ActionId::new(since, 0), limits = Each(&ACTIONS_OF_LIMITS),
+            are_of_limits = i64::from(are_of_limits)
         }
         .count(self.lister())
         .await

@@ -1,6 +1,6 @@
 //! Records attempts, each with the next state of its delivery and the health of its webhook.
 
-use super::deliveries::{DeliveryStateColumns, GIVEN_UP_AT_ONCE, give_up_some};
+use super::deliveries::{GIVEN_UP_AT_ONCE, columns_of, give_up_some};
 use super::query::{columns, sql};
 use super::row::{Listed, row, unreadable};
 use super::{Deliveries, Result, Transaction};
@@ -54,7 +54,7 @@ async fn mark_attempt(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str
 /// Returns the attempt's number; `None` when the delivery no longer exists.
 async fn move_delivery(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &str) -> Result<Option<i64>> {
     let AttemptMade { operator_id, webhook_id, event_id, .. } = made;
-    let to = DeliveryStateColumns::from(&made.next);
+    let (failures, next_attempt_at, ended_at) = columns_of(&made.next);
     let moved: Option<i64> = match made.next {
         // An acknowledged event is delivered, whoever holds the lease now.
         DeliveryState::Delivered { .. } => sql! {
@@ -62,7 +62,7 @@ async fn move_delivery(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &st
                  next_attempt_at = NULL, ended_at = {ended_at}, lease_holder = NULL, lease_expires_at = NULL
              WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND event_id = {event_id}
              RETURNING attempts",
-            to.failures, to.ended_at, operator_id, webhook_id, event_id
+            failures, ended_at, operator_id, webhook_id, event_id
         },
         DeliveryState::Pending { .. } | DeliveryState::Undelivered { .. } => sql! {
             "UPDATE deliveries SET attempts = attempts + 1, state = {state}, failures = {failures},
@@ -71,7 +71,7 @@ async fn move_delivery(tx: &mut Transaction<'_>, made: &AttemptMade, holder: &st
              WHERE operator_id = {operator_id} AND webhook_id = {webhook_id} AND event_id = {event_id}
                  AND state = 'pending' AND lease_holder = {holder}
              RETURNING attempts",
-            to.state, to.failures, to.next_attempt_at, to.ended_at, operator_id, webhook_id, event_id, holder
+            state = made.next.as_str(), failures, next_attempt_at, ended_at, operator_id, webhook_id, event_id, holder
         },
     }
     .fetch_optional(&mut *tx)

@@ -15,13 +15,6 @@ use purser_model::{
     Timestamp, Transfer, TransferId, TransferState,
 };
 
-/// What the payments among some entries did to transfers.
-#[derive(Debug, Default)]
-pub(super) struct Met {
-    pub events: Vec<Event>,
-    pub contradictions: Vec<Contradiction>,
-}
-
 impl Index {
     /// For the indexer: which of these transfers of an operator we have, and have not settled.
     pub async fn find_unsettled(
@@ -40,14 +33,14 @@ impl Index {
     }
 }
 
-/// Settles the transfers that these entries, read from the chain, pay. Before any ledger is locked: every process locks transfers
-/// first.
+/// Settles the transfers that these entries, read from the chain, pay. Returns what announces it, and payments that contradict
+/// theirs. Before any ledger is locked: every process locks transfers first.
 pub(super) async fn settle_paid(
     tx: &mut Transaction<'_>,
     entries: &[HistoryEntry],
     now: Timestamp,
-) -> Result<Met> {
-    let mut met = Met::default();
+) -> Result<(Vec<Event>, Vec<Contradiction>)> {
+    let (mut events, mut contradictions) = (Vec::new(), Vec::new());
     let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
     for entry in entries {
         if let Some(payment) = entry.payment() {
@@ -76,38 +69,32 @@ pub(super) async fn settle_paid(
                 PaymentMeans::Known => {}
                 PaymentMeans::Settles(settlement) => {
                     let next = TransferState::Settled(settlement);
-                    met.events.extend(Event::of_step(&transfer, &next, now));
+                    events.extend(Event::of_step(&transfer, &next, now));
                     write_state(tx, &transfer, &transfer.moved(next, now)).await?;
                     release_unpaid_after(tx, &transfer).await?;
                 }
-                PaymentMeans::Contradicts => met
-                    .contradictions
-                    .push(Contradiction { transfer_id: transfer.id, signature: payment.signature }),
+                PaymentMeans::Contradicts => {
+                    contradictions
+                        .push(Contradiction { transfer_id: transfer.id, signature: payment.signature });
+                }
             }
         }
     }
-    Ok(met)
+    Ok((events, contradictions))
 }
 
-/// A payment that a fork dropped.
-pub(super) struct Dropped {
-    pub account: AccountKey,
-    /// The transfer that its signer named.
-    pub transfer_id: TransferId,
-    /// Base58.
-    pub signature: String,
-}
-
-/// Opens the transfers again that a payment had settled. Returns what announces it.
+/// Opens the transfers again that a payment had settled which a fork dropped: its signer had named `transfer_id`. Returns what
+/// announces it.
 pub(super) async fn reopen_unpaid(
     tx: &mut Transaction<'_>,
-    dropped: &Dropped,
+    (operator, account): AccountKey,
+    transfer_id: TransferId,
+    signature: &str,
     now: Timestamp,
 ) -> Result<Vec<Event>> {
     // After a database was lost, another try of its key may have been settled by it, with no bytes of its own.
-    let (operator, account) = dropped.account;
     let mut events = Vec::new();
-    let named = ("transfer_id", dropped.transfer_id.to_string(), "");
+    let named = ("transfer_id", transfer_id.to_string(), "");
     let elsewhere = ("account_id", account.to_string(), "AND signed_bytes IS NULL");
     for (which, key, and) in [named, elsewhere] {
         // Nobody carries it: the next sweep of any relayer goes on with it.
@@ -116,14 +103,14 @@ pub(super) async fn reopen_unpaid(
              WHERE operator_id = {operator} AND tx_signature = {signature} AND state = 'settled' AND {which} = {key}
                  {and}
              RETURNING {columns}",
-            now, operator, dropped.signature, which = Sql(which), key, and = Sql(and), columns = Transfer::COLUMNS
+            now, operator, signature, which = Sql(which), key, and = Sql(and), columns = Transfer::COLUMNS
         }
         .fetch_all(&mut *tx)
         .await?;
         for WithBytes { transfer, bytes } in rows {
-            let Some(open) = transfer.reopened_by_loss(&dropped.signature, bytes, now) else { continue };
+            let Some(open) = transfer.reopened_by_loss(signature, bytes, now) else { continue };
             write_state(tx, &transfer, &open).await?;
-            events.push(Event::transfer_reopened(&open, &dropped.signature, now));
+            events.push(Event::transfer_reopened(&open, signature, now));
         }
     }
     Ok(events)

@@ -241,22 +241,12 @@ impl Deliveries {
     }
 }
 
-/// A state as columns.
-pub(super) struct DeliveryStateColumns {
-    pub state: &'static str,
-    pub failures: u32,
-    pub next_attempt_at: Option<Timestamp>,
-    pub ended_at: Option<Timestamp>,
-}
-
-impl From<&DeliveryState> for DeliveryStateColumns {
-    fn from(state: &DeliveryState) -> Self {
-        let (failures, next_attempt_at, ended_at) = match *state {
-            DeliveryState::Pending { failures, next_attempt_at } => (failures, Some(next_attempt_at), None),
-            DeliveryState::Delivered { delivered_at } => (0, None, Some(delivered_at)),
-            DeliveryState::Undelivered { since } => (0, None, Some(since)),
-        };
-        Self { state: state.as_str(), failures, next_attempt_at, ended_at }
+/// The columns `failures`, `next_attempt_at` and `ended_at` of a state.
+pub(super) fn columns_of(state: &DeliveryState) -> (u32, Option<Timestamp>, Option<Timestamp>) {
+    match *state {
+        DeliveryState::Pending { failures, next_attempt_at } => (failures, Some(next_attempt_at), None),
+        DeliveryState::Delivered { delivered_at } => (0, None, Some(delivered_at)),
+        DeliveryState::Undelivered { since } => (0, None, Some(since)),
     }
 }
 
@@ -271,10 +261,10 @@ pub(super) async fn insert_deliveries(
         return Ok(0);
     }
     let rows = deliveries.iter().map(|(webhook, state)| {
-        let to = DeliveryStateColumns::from(state);
+        let (failures, next_attempt_at, ended_at) = columns_of(state);
         columns! {
             operator_id = operator, event_id = event, created_at = now, attempts = 0_u32, webhook_id = webhook,
-            to.state, to.failures, to.next_attempt_at, to.ended_at
+            state = state.as_str(), failures, next_attempt_at, ended_at
         }
     });
     sql! {

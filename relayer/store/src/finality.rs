@@ -2,9 +2,9 @@
 
 use futures::FutureExt;
 
-use super::chain_wins::{Dropped, reopen_unpaid};
+use super::chain_wins::reopen_unpaid;
 use super::events::announce;
-use super::marks::{Mark, OneOf};
+use super::marks::{Mark, one_of};
 use super::query::sql;
 use super::row::{Listed, row};
 use super::{Index, Result, ledgers};
@@ -43,7 +43,7 @@ impl Index {
         }
         sql! {
             "UPDATE history SET is_final = TRUE WHERE network = {network} AND NOT is_final AND {one_of}",
-            network, one_of = OneOf(transactions)
+            network, one_of = one_of(transactions)
         }
         .run(self.writer())
         .await
@@ -72,9 +72,7 @@ impl Index {
                 // Transfers before ledgers: every process locks them in this order.
                 for Undone { account, kind, transfer_id, .. } in &undone {
                     if let (EntryKind::Transfer, Some(transfer_id)) = (kind, *transfer_id) {
-                        let dropped =
-                            Dropped { account: *account, transfer_id, signature: signature.clone() };
-                        events.extend(reopen_unpaid(tx, &dropped, now).await?);
+                        events.extend(reopen_unpaid(tx, *account, transfer_id, &signature, now).await?);
                     }
                 }
                 for Undone { account, kind, amount, .. } in &undone {

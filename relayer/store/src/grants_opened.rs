@@ -6,7 +6,7 @@ use super::history::tag_text;
 use super::query::{Each, columns, sql};
 use super::row::{Listed, row, unreadable};
 use super::{Index, Result, Transfers};
-use purser_model::{ApprovalState, ApprovedBy, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
+use purser_model::{ApprovalState, GrantOpened, OperatorId, Timestamp, Transfer, TransferId};
 
 row! { GrantOpened {
     operator_id, account_id, signer, signature: tx_signature, slot, opened_at,
@@ -38,7 +38,7 @@ impl Transfers {
         &self,
         operator: OperatorId,
         transfers: &[Transfer],
-    ) -> Result<HashMap<TransferId, ApprovedBy>> {
+    ) -> Result<HashMap<TransferId, GrantOpened>> {
         let granted = transfers.iter().filter(|transfer| {
             transfer.approval.requested().is_some() && ApprovalState::of(transfer).is_granted()
         });
@@ -53,7 +53,9 @@ impl Transfers {
         }
         .fetch_all(self.lister())
         .await?;
-        let approved = |transfer: &Transfer| Some((transfer.id, ApprovedBy::of(transfer, &opened)?));
+        let approved = |transfer: &Transfer| {
+            Some((transfer.id, GrantOpened::that_let_through(transfer, &opened)?.clone()))
+        };
         Ok(granted.into_iter().filter_map(approved).collect())
     }
 }

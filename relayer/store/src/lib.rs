@@ -115,7 +115,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use query::{Target, query};
 pub use quotas::Held;
 pub use requests::{NewRequest, RequestClaim, RequestState};
-pub use streams::PlacedEvent;
 pub use tables::Tables;
 pub use token_accounts::{NewTokenAccount, TokenAccountReservation};
 use transaction::Transaction;
@@ -130,11 +129,8 @@ const TRIES_MAX: u32 = 10;
 /// The wait before the second try; each further try waits this much longer.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// An open database, which its roles share. Cheap to clone; clones are one holder of leases. Outside of this module it can do nothing.
-#[derive(Clone)]
-pub struct Database(Arc<OpenDatabase>);
-
-pub struct OpenDatabase {
+/// An open database, which its roles share, as one holder of leases. Outside of this module it can do nothing.
+pub struct Database {
     pools: Pools,
     /// Identifies this opening of the database among all, in this process or elsewhere.
     holder: Arc<str>,
@@ -151,7 +147,7 @@ macro_rules! roles {
         $(
             $(#[$doc])*
             #[derive(Clone)]
-            pub struct $role(Database);
+            pub struct $role(Arc<Database>);
 
             impl Deref for $role {
                 type Target = Database;
@@ -165,12 +161,12 @@ macro_rules! roles {
         /// The database by its roles: who uses it is given those that they need, and no other.
         #[derive(Clone)]
         pub struct Store {
-            database: Database,
+            database: Arc<Database>,
             $(pub $field: $role,)*
         }
 
-        impl From<Database> for Store {
-            fn from(database: Database) -> Self {
+        impl From<Arc<Database>> for Store {
+            fn from(database: Arc<Database>) -> Self {
                 Self { $($field: $role(database.clone()),)* database }
             }
         }
@@ -220,14 +216,6 @@ impl Deref for Store {
     }
 }
 
-impl Deref for Database {
-    type Target = OpenDatabase;
-
-    fn deref(&self) -> &OpenDatabase {
-        &self.0
-    }
-}
-
 impl Store {
     /// Opens the database at `url` and migrates its tables: `sqlite:///path/purser.db`, where a missing file is
     /// created, or `postgres://user:password@host/database`, which must exist.
@@ -236,8 +224,8 @@ impl Store {
         let pools = Pools::open(url, &waits).await?;
         let holder = format!("{:032x}", rand::random::<u128>()).into();
         let (outbox, looked_at, disk_was_full) = Default::default();
-        let opened = OpenDatabase { pools, holder, outbox, looked_at, disk_was_full, waits };
-        Ok(Database(Arc::new(opened)).into())
+        let opened = Database { pools, holder, outbox, looked_at, disk_was_full, waits };
+        Ok(Arc::new(opened).into())
     }
 
     /// The clock that all processes on this database share. `None` for a file: they share their host's.

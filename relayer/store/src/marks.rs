@@ -1,6 +1,6 @@
 //! Transactions by signature and slot. The slot locates their history rows, because rows of one time lie together.
 
-use super::query::{Each, Place, text};
+use super::query::{Each, Piece, Place, text};
 use super::row::row;
 use super::statement::Value;
 
@@ -15,17 +15,15 @@ pub struct Mark {
 row! { Mark { signature: tx_signature, slot } }
 
 /// The condition that a row belongs to one of these transactions.
-pub(super) struct OneOf<'a>(pub &'a [Mark]);
-
-impl Place for OneOf<'_> {
-    fn place(&self, values: &mut Vec<Value>) -> String {
-        let slots: Vec<u64> = self.0.iter().map(|mark| mark.slot).collect();
-        let signatures: Vec<&str> = self.0.iter().map(|mark| mark.signature.as_str()).collect();
+pub(super) fn one_of(transactions: &[Mark]) -> impl Place + use<'_> {
+    Piece(move |values: &mut Vec<Value>| {
+        let slots: Vec<u64> = transactions.iter().map(|mark| mark.slot).collect();
+        let signatures: Vec<&str> = transactions.iter().map(|mark| mark.signature.as_str()).collect();
         text!(
             values,
             "slot IN ({slots}) AND tx_signature IN ({signatures})",
             slots = Each(&slots),
             signatures = Each(&signatures)
         )
-    }
+    })
 }

@@ -8,17 +8,12 @@ use super::row::{Listed, row};
 use super::{Policies, Result};
 use futures::FutureExt;
 use purser_model::{
-    AccountId, AccountStatus, Asking, Event, Network, OperatorId, PendingPolicy, Quotas, WaitingPolicy,
+    AccountId, AccountStatus, Asking, Event, KeyId, Network, OperatorId, PendingPolicy, PolicyReason, Quotas,
 };
 
 row! { PendingPolicy of pending_policies {
     operator_id, account_id, hash, expected_version, allowlist_entries, due_at: due_unix, is_announced,
     created_at, sealed_by,
-}}
-
-row! { WaitingPolicy from row {
-    pending = row.record()?,
-    asking(key_id, reason) = Option::map(key_id, |key_id| Asking { key_id, reason }),
 }}
 
 /// Schedules the next look at a proposal for `due_at`.
@@ -180,9 +175,9 @@ impl Policies {
         &self,
         operator: OperatorId,
         rows_max: u32,
-    ) -> Result<Vec<WaitingPolicy>> {
-        sql! {
-            "SELECT {columns}, policy_askings.key_id, policy_askings.reason FROM pending_policies
+    ) -> Result<Vec<(PendingPolicy, Option<Asking>)>> {
+        let waiting: Vec<(Option<KeyId>, Option<PolicyReason>, PendingPolicy)> = sql! {
+            "SELECT policy_askings.key_id, policy_askings.reason, {columns} FROM pending_policies
              LEFT JOIN policy_askings
                  ON policy_askings.operator_id = pending_policies.operator_id
                      AND policy_askings.account_id = pending_policies.account_id
@@ -192,7 +187,11 @@ impl Policies {
             columns = PendingPolicy::COLUMNS, operator, rows_max
         }
         .fetch_all(self.lister())
-        .await
+        .await?;
+        let asked_for = |(key_id, reason, pending): (Option<_>, _, _)| {
+            (pending, key_id.map(|key_id| Asking { key_id, reason }))
+        };
+        Ok(waiting.into_iter().map(asked_for).collect())
     }
 
     /// For a worker: up to `rows_max` proposals of every operator on `network` that are due at `due_at` or before,

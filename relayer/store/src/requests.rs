@@ -6,8 +6,7 @@ use super::row::{Listed, row};
 use super::stored::OrEmpty;
 use super::{Requests, Result};
 use purser_model::{
-    IdempotencyKey, KeyId, OperatorId, REQUESTS_KEPT, RequestFingerprint, Seed, StoredAnswer, StoredBody,
-    Timestamp,
+    Fingerprint, IdempotencyKey, KeyId, OperatorId, REQUESTS_KEPT, Seed, StoredAnswer, StoredBody, Timestamp,
 };
 
 /// A request under a name that may or may not be free.
@@ -15,7 +14,7 @@ use purser_model::{
 pub struct NewRequest {
     pub operator_id: OperatorId,
     pub idempotency_key: IdempotencyKey,
-    pub fingerprint: RequestFingerprint,
+    pub fingerprint: Fingerprint,
     pub key_id: KeyId,
     /// Used if the name is free.
     pub seed: Seed,

@@ -16,8 +16,8 @@ use purser_model::{
     ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
     FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyHolder, KeyId, Limit, Memo, Metadata,
     Network, OperatorId, OperatorName, PasskeyId, PaymentNumber, PolicyReason, Provisioning, Recipient,
-    RejectionReason, RequestFingerprint, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags,
-    Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    RejectionReason, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags, Timestamp, TransferId,
+    Unanswered, UsdcAmount, WebhookId, WebhookUrl,
 };
 
 /// How types are written: a type, a name for its value, and the text or number of it.
@@ -88,7 +88,6 @@ written! {
     RawValue, json => json.get().to_owned();
     Box<RawValue>, json => json.get().to_owned();
     Recipient, recipient => recipient.text();
-    RequestFingerprint, fingerprint => fingerprint.to_hex();
     SealedSecret, secret => secret.as_str().to_owned();
     Seed, seed => seed.to_hex();
     // Texts, numbers and flags always serialise.

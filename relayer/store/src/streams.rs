@@ -4,19 +4,10 @@
 
 use super::events::{all_of, insert_deliveries};
 use super::query::{Each, query, sql};
-use super::row::{Listed, row};
+use super::row::Listed;
 use super::{Events, Result};
 use futures::FutureExt;
 use purser_model::{Event, EventId, OperatorId, Timestamp, Webhook, WebhookId};
-
-/// An event in its stream.
-#[derive(Debug, Clone)]
-pub struct PlacedEvent {
-    pub event: Event,
-    pub place: u64,
-}
-
-row! { PlacedEvent from row { event = row.record()?, place } }
 
 impl Events {
     /// The last place in the operator's stream, after all that is written so far.
@@ -125,15 +116,15 @@ impl Events {
         Ok(placed >= u64::from(rows_max))
     }
 
-    /// Up to `rows_max` events of the operator's stream after a place, in order.
+    /// Up to `rows_max` events of the operator's stream after a place, each with its own, in order.
     pub async fn list_stream(
         &self,
         operator: OperatorId,
         after: u64,
         rows_max: u32,
-    ) -> Result<Vec<PlacedEvent>> {
+    ) -> Result<Vec<(u64, Event)>> {
         sql! {
-            "SELECT {columns}, events.place FROM events
+            "SELECT events.place, {columns} FROM events
              WHERE operator_id = {operator} AND place > {after} ORDER BY place LIMIT {rows_max}",
             columns = Event::COLUMNS, operator, after, rows_max
         }

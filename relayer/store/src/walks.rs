@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::chain_wins::{Met, settle_paid};
+use super::chain_wins::settle_paid;
 use super::due::Due;
 use super::events::announce;
 use super::history::record_read;
 use super::limits::reached_by;
-use super::marks::{Mark, OneOf};
+use super::marks::{Mark, one_of};
 use super::pending_fetches::{PendingFetch, delete_pending_fetch, replace_pending_fetch};
 use super::pools::Pools;
 use super::query::{Sql, columns, sql};
@@ -74,19 +74,6 @@ fn mark_of(signature: Option<String>, slot: Option<u64>) -> Option<Mark> {
     signature.zip(slot).map(|(signature, slot)| Mark { signature, slot })
 }
 
-/// An entry of a transaction that was read.
-struct WalkedEntry {
-    mark: Mark,
-    created_at: Timestamp,
-    transfer_id: Option<TransferId>,
-    /// The payment's number is not known yet, or its spending is not known and an operator subscribes to it.
-    is_uncounted: bool,
-}
-
-row! { WalkedEntry from row {
-    mark = row.record()?, created_at, transfer_id, is_uncounted(uncounted) = matches!(uncounted, 1_i64),
-}}
-
 impl Index {
     /// For the indexer: how far an address has been read. `None`: it was never read.
     pub async fn find_walk(&self, network: Network, address: &Address) -> Result<Option<Walk>> {
@@ -131,21 +118,24 @@ impl Index {
             WalkOwner::Operator(id) => ("operator_id", id.to_string()),
             WalkOwner::Account(id) => ("account_id", id.to_string()),
         };
-        let rows: Vec<WalkedEntry> = sql! {
-            "SELECT tx_signature, slot, created_at, transfer_id,
+        // Uncounted: the payment's number is not known yet, or its spending is not known and an operator subscribes to it.
+        let rows: Vec<(Timestamp, Option<TransferId>, i64, Mark)> = sql! {
+            "SELECT created_at, transfer_id,
                  CASE WHEN kind = 'transfer' AND (number IS NULL OR (spent_micros IS NULL AND created_at >= COALESCE(
                      (SELECT limits_since FROM operators WHERE operators.operator_id = history.operator_id), '~')))
-                 THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted
+                 THEN CAST(1 AS BIGINT) ELSE 0 END AS uncounted, {columns}
              FROM history WHERE network = {network} AND {column} = {id} AND {one_of}",
-            network, column = Sql(column), id, one_of = OneOf(transactions)
+            columns = Mark::COLUMNS, network, column = Sql(column), id, one_of = one_of(transactions)
         }
         .fetch_all(self.reader())
         .await?;
-        let uncounted: HashSet<Mark> =
-            rows.iter().filter(|row| row.is_uncounted).map(|row| row.mark.clone()).collect();
+        let uncounted = rows.iter().filter(|(_, _, uncounted, _)| *uncounted == 1);
+        let uncounted: HashSet<Mark> = uncounted.map(|(.., mark)| mark.clone()).collect();
         let mut known = HashMap::<_, Vec<_>>::new();
-        for row in rows.into_iter().filter(|row| !uncounted.contains(&row.mark)) {
-            known.entry(row.mark).or_default().push((row.created_at, row.transfer_id));
+        for (created_at, transfer_id, _, mark) in rows {
+            if !uncounted.contains(&mark) {
+                known.entry(mark).or_default().push((created_at, transfer_id));
+            }
         }
         Ok(known)
     }
@@ -168,9 +158,9 @@ impl Index {
         self.write_events(move |tx| {
             async move {
                 let newest = entries.iter().map(|entry| entry.created_at).max();
-                let Met { mut events, contradictions } = match read_at.or(newest) {
+                let (mut events, contradictions) = match read_at.or(newest) {
                     Some(now) => settle_paid(tx, &entries, now).await?,
-                    None => Met::default(),
+                    None => Default::default(),
                 };
                 for entry in &entries {
                     let Some(news) = record_read(tx, entry, are_final, read_at).await? else { continue };

@@ -92,7 +92,7 @@ impl Deliverer {
             let Some((last, _)) = sealed.last() else { break };
             after = Some(*last);
             webhooks += sealed.len();
-            let closed = sealed.iter().filter(|(id, secret)| self.sealing_key.open(*id, secret).is_err());
+            let closed = sealed.iter().filter(|(id, secret)| self.sealing_key.open(*id, secret).is_none());
             self.closed().extend(closed.map(|(id, _)| *id));
         }
         let count = self.closed().len();
@@ -202,13 +202,13 @@ impl Deliverer {
         let previous = sealed.previous.filter(|(_, until)| now < *until);
         let opened = self.sealing_key.open(id, &sealed.current);
         // If it was sealed with another key, that is why it was rotated.
-        let previous = previous.and_then(|(sealed, _)| self.sealing_key.open(id, &sealed).ok());
+        let previous = previous.and_then(|(sealed, _)| self.sealing_key.open(id, &sealed));
         match opened {
-            Ok(secret) => {
+            Some(secret) => {
                 self.closed().remove(&id);
                 Ok(Some(Endpoint { webhook, secret, previous }))
             }
-            Err(_) => {
+            None => {
                 if self.closed().insert(id) {
                     tracing::error!(webhook_id = %id, "{CLOSED}");
                 }

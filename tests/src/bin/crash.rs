@@ -25,7 +25,7 @@ struct Arguments {
     #[arg(long, default_value_t = 2)]
     jobs: u64,
     /// Percent of rounds with a hazard, as `clock=100,history=0`: clock, history, restore, disk, rotation,
-    /// skew, height, deaf, fork, copy, people, reuse, away. `none` is none
+    /// skew, height, deaf, landings, fork, copy, people, reuse, away. `none` is none
     #[arg(long, default_value = "")]
     hazards: Weights,
     /// Print one line of JSON on stdout, and everything else on stderr

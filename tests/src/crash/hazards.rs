@@ -9,7 +9,7 @@ use super::plan::{
     ACCOUNTS, APPROVAL_POINTS, Again, Death, Habit, Person, Relayers, RunPlan, SINGLE_LIMIT_MICROS,
 };
 use super::weights::Weights;
-use crate::proxy::lies::{WrongClock, WrongHeight, WrongHistory};
+use crate::proxy::lies::{InventedLandings, WrongClock, WrongHeight, WrongHistory};
 use crate::proxy::outcomes::Outcome;
 use crate::random::Random;
 
@@ -22,6 +22,7 @@ const FORK: u64 = 10;
 const REUSE: u64 = 12;
 const PEOPLE: u64 = 14;
 const AWAY: u64 = 15;
+const LANDINGS: u64 = 16;
 /// How many of an account's payments a person is asked about; ten may wait at once.
 pub(super) const ASKS_MAX: usize = 7;
 
@@ -36,6 +37,8 @@ pub struct Hazards {
     pub height: Option<(Lying, WrongHeight)>,
     /// Only where there are two nodes.
     pub deaf: Option<Lying>,
+    /// Only where there are two nodes.
+    pub landings: Option<(Lying, InventedLandings)>,
     /// One for each relayer.
     pub restores: [Option<Restore>; 2],
     pub full_disk: Vec<Spell>,
@@ -118,7 +121,7 @@ impl Hazards {
         let [mut restore, mut disk, mut rotation] = [stream(4), stream(5), stream(6)];
         let [mut skew, mut height, mut deaf] = [stream(7), stream(8), stream(9)];
         let [mut fork, mut copy, mut reuse] = [stream(FORK), stream(11), stream(REUSE)];
-        let (mut people, mut away) = (stream(PEOPLE), stream(AWAY));
+        let [mut people, mut away, mut landings] = [stream(PEOPLE), stream(AWAY), stream(LANDINGS)];
         let skews = [skew.chance(weights.skew), skew.chance(weights.skew)];
         let skews = skews.map(|is_wrong| if is_wrong { wrong_host(&mut skew) } else { 0 });
         let clock = clock.chance(weights.clock).then(|| (lying(&mut clock), wrong_clock(&mut clock)));
@@ -127,10 +130,13 @@ impl Hazards {
             .then(|| (lying(&mut history), wrong_history(&mut history), history.draw()));
         let height = height.chance(weights.height).then(|| (lying(&mut height), wrong_height(&mut height)));
         let deaf = deaf.chance(weights.deaf).then(|| lying(&mut deaf));
+        let landings = landings
+            .chance(weights.landings)
+            .then(|| (lying(&mut landings), invented_landings(&mut landings)));
         // Whether the relayer trusts a clock depends on the other nodes, so there mostly is a second one. Alone, a node is trusted
         // in its height, and who hears nothing pays nothing.
         let two_nodes = nodes.chance(if clock.is_some() { 85 } else { 40 });
-        let two_nodes = two_nodes || height.is_some() || deaf.is_some();
+        let two_nodes = two_nodes || height.is_some() || deaf.is_some() || landings.is_some();
         let restores = restores(&mut restore, relayers, weights.restore);
         let next_day = reuse.chance(weights.reuse).then(|| next_day(&mut reuse));
         // Files are only put back on a disk that has room, and the small disk ends with the day.
@@ -146,6 +152,7 @@ impl Hazards {
             history,
             height,
             deaf,
+            landings,
             restores,
             full_disk,
             nobody_dies: fills_up && disk.chance(60),
@@ -170,6 +177,7 @@ impl Hazards {
         self.clock.is_some()
             || self.history.is_some()
             || self.height.is_some()
+            || self.landings.is_some()
             || self.forgets()
             || self.are_away
     }
@@ -196,6 +204,10 @@ impl Hazards {
             format!("node {}: height {side}", lying.node)
         }));
         names.extend(self.deaf.map(|lying| format!("node {}: deaf", lying.node)));
+        names.extend(self.landings.map(|(lying, invented)| {
+            let outcome = if invented.failed { "failures" } else { "landings" };
+            format!("node {}: invents {outcome}", lying.node)
+        }));
         names.extend(self.restores.iter().flatten().map(|_| "database put back".to_owned()));
         names.extend((!self.full_disk.is_empty()).then(|| "full disk".to_owned()));
         names.extend(self.skews.iter().filter(|ahead| **ahead != 0).map(|ahead| {
@@ -336,6 +348,11 @@ fn wrong_height(random: &mut Random) -> WrongHeight {
     let blocks = (100 + random.below(2_000)).cast_signed();
     let blocks = if random.chance(85) { blocks } else { -blocks };
     WrongHeight { blocks, slots_too: random.chance(50) }
+}
+
+fn invented_landings(random: &mut Random) -> InventedLandings {
+    let slots_ahead = if random.chance(50) { 0 } else { 1 + random.below(1_000) };
+    InventedLandings { failed: random.chance(50), slots_ahead }
 }
 
 fn wrong_history(random: &mut Random) -> WrongHistory {

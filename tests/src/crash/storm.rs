@@ -59,6 +59,11 @@ impl Storm<'_> {
                     .await;
             }
         };
+        let landings = async {
+            if let Some((lying, _)) = self.hazards.landings {
+                during(lying.spell, || self.invents_landings(true), || self.invents_landings(false)).await;
+            }
+        };
         let disk = join_all(self.hazards.full_disk.iter().map(|spell| {
             let fills_up = || self.disks.iter().for_each(SmallDisk::fills_up);
             during(*spell, fills_up, || self.disks.iter().for_each(SmallDisk::empties))
@@ -74,7 +79,7 @@ impl Storm<'_> {
                 self.thief.tries(relayers, took).await;
             }
         };
-        tokio::join!(clock, history, height, deaf, disk, rotation, copies);
+        tokio::join!(clock, history, height, deaf, landings, disk, rotation, copies);
     }
 
     /// Ends the hazards that end with the storm. Open-ended lies hold from here on, even if they had not begun.
@@ -90,6 +95,7 @@ impl Storm<'_> {
         self.leaves_out(self.hazards.history.is_some_and(|(lying, ..)| lying.spell.lasts.is_none()));
         self.lies_about_height(self.hazards.height.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
         self.keeps_transactions(self.hazards.deaf.is_some_and(|lying| lying.spell.lasts.is_none()));
+        self.invents_landings(self.hazards.landings.is_some_and(|(lying, _)| lying.spell.lasts.is_none()));
     }
 
     /// From now on every node tells the truth.
@@ -112,6 +118,12 @@ impl Storm<'_> {
     fn keeps_transactions(&self, keeps: bool) {
         if let Some(lying) = self.hazards.deaf {
             self.nodes[lying.node].lies().drops_transactions(keeps);
+        }
+    }
+
+    fn invents_landings(&self, lies: bool) {
+        if let Some((lying, landings)) = self.hazards.landings {
+            self.nodes[lying.node].lies().invents_landings(lies.then_some(landings));
         }
     }
 

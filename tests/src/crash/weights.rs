@@ -22,6 +22,8 @@ pub struct Weights {
     pub height: u64,
     /// One of two nodes accepts transactions and forwards none.
     pub deaf: u64,
+    /// One of two nodes says that transactions landed, or failed, which never landed.
+    pub landings: u64,
     /// A fork shows payments as confirmed, and drops them.
     pub fork: u64,
     /// Another operator copies what accounts were made from.
@@ -48,6 +50,7 @@ impl Weights {
             skew: percent,
             height: percent,
             deaf: percent,
+            landings: percent,
             fork: percent,
             copy: percent,
             people: percent,
@@ -57,7 +60,7 @@ impl Weights {
     }
 
     /// Each weight by the name that the command line knows.
-    fn named(&mut self) -> [(&'static str, &mut u64); 13] {
+    fn named(&mut self) -> [(&'static str, &mut u64); 14] {
         [
             ("clock", &mut self.clock),
             ("history", &mut self.history),
@@ -67,6 +70,7 @@ impl Weights {
             ("skew", &mut self.skew),
             ("height", &mut self.height),
             ("deaf", &mut self.deaf),
+            ("landings", &mut self.landings),
             ("fork", &mut self.fork),
             ("copy", &mut self.copy),
             ("people", &mut self.people),
@@ -87,6 +91,7 @@ impl Default for Weights {
             skew: 20,
             height: 20,
             deaf: 15,
+            landings: 15,
             fork: 20,
             copy: 15,
             people: 35,

@@ -1,5 +1,5 @@
-//! A node's false answers: a clock that is off by hours, a height that is, a history with holes, transactions that it accepts and
-//! keeps to itself.
+//! A node's false answers: a clock that is off by hours, a height that is, a history with holes, landings of what never landed,
+//! transactions that it accepts and keeps to itself.
 //!
 //! A lie stays the same however often it is asked for: the payment, not the moment, decides what is left out.
 
@@ -50,15 +50,25 @@ pub enum WrongHistory {
     NotFetched { per_mille: u64 },
 }
 
+/// Landings that never were: half of the signatures that the network does not know are said to have landed, finally.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InventedLandings {
+    /// They are said to have failed.
+    pub failed: bool,
+    /// How far their slots are ahead of the network's.
+    pub slots_ahead: u64,
+}
+
 /// What one node lies about.
 #[derive(Default)]
 pub struct Lies(Mutex<State>);
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct State {
     clock: Option<WrongClock>,
     height: Option<WrongHeight>,
     history: Option<(u64, WrongHistory)>,
+    landings: Option<InventedLandings>,
     genesis_hash: Option<String>,
     drops_transactions: bool,
 }
@@ -99,6 +109,11 @@ impl Lies {
         lock(&self.0).history = history;
     }
 
+    /// From now on it invents landings; `None`: no more.
+    pub fn invents_landings(&self, landings: Option<InventedLandings>) {
+        lock(&self.0).landings = landings;
+    }
+
     /// From now on it tells the truth.
     pub fn clears(&self) {
         *lock(&self.0) = State::default();
@@ -113,11 +128,9 @@ impl Lies {
         answer: Vec<u8>,
         payment: impl Fn(&str) -> Option<String>,
     ) -> Vec<u8> {
-        let (clock, height, history, genesis_hash) = {
-            let state = lock(&self.0);
-            (state.clock, state.height, state.history, state.genesis_hash.clone())
-        };
-        if clock.is_none() && height.is_none() && history.is_none() && genesis_hash.is_none() {
+        let State { clock, height, history, landings, genesis_hash, .. } = lock(&self.0).clone();
+        let is_honest = clock.is_none() && height.is_none() && history.is_none() && landings.is_none();
+        if is_honest && genesis_hash.is_none() {
             return answer;
         }
         let Ok(mut answer) = serde_json::from_slice::<Value>(&answer) else { return answer };
@@ -129,6 +142,9 @@ impl Lies {
         }
         if let Some(height) = height {
             height.tells(method, &mut answer["result"]);
+        }
+        if let (Some(landings), "getSignatureStatuses") = (landings, method) {
+            landings.tells(call, &mut answer["result"]);
         }
         if let Some((seed, history)) = history {
             history.tells(method, call, &mut answer["result"], |signature| {
@@ -202,6 +218,26 @@ impl WrongHeight {
     fn moves(self, height: &mut Value) {
         if let Some(blocks) = height.as_u64() {
             *height = blocks.saturating_add_signed(self.blocks).into();
+        }
+    }
+}
+
+impl InventedLandings {
+    fn tells(self, call: &Value, result: &mut Value) {
+        let slot = result["context"]["slot"].as_u64().unwrap_or_default().saturating_add(self.slots_ahead);
+        let err = if self.failed { json!({ "InstructionError": [0, { "Custom": 1 }] }) } else { Value::Null };
+        let asked = call["params"][0].as_array().into_iter().flatten();
+        let told = result["value"].as_array_mut().into_iter().flatten();
+        for (signature, status) in asked.zip(told) {
+            if status.is_null() && per_mille_of(0, signature.as_str().unwrap_or_default()) < 500 {
+                *status = json!({
+                    "slot": slot, "confirmations": null, "err": err, "status": { "Ok": null },
+                    "confirmationStatus": "finalized",
+                });
+                if self.failed {
+                    status["status"] = json!({ "Err": err });
+                }
+            }
         }
     }
 }
@@ -304,6 +340,23 @@ mod tests {
         assert_eq!(told(&lies), (json!(10), json!(20), json!(20)));
         lies.clears();
         assert_eq!(told(&lies), (json!(60), json!(70), json!(70)));
+    }
+
+    #[test]
+    fn landings_are_invented_for_half_of_what_the_network_does_not_know() {
+        let lies = Lies::default();
+        lies.invents_landings(Some(InventedLandings { failed: true, slots_ahead: 9 }));
+        let signatures: Vec<String> = (0..100).map(|number| format!("s{number}")).collect();
+        let known = json!({ "slot": 3, "err": null, "confirmationStatus": "confirmed" });
+        let mut statuses = vec![Value::Null; 100];
+        statuses[0] = known.clone();
+        let told = json!({ "context": { "slot": 70 }, "value": statuses });
+        let told = answered(&lies, "getSignatureStatuses", json!([signatures]), told);
+        let told = told["value"].as_array().unwrap();
+        assert_eq!(told[0], known);
+        let invented: Vec<&Value> = told[1..].iter().filter(|status| !status.is_null()).collect();
+        assert!((30..70).contains(&invented.len()), "{}", invented.len());
+        assert_eq!((&invented[0]["slot"], invented[0]["err"].is_null()), (&json!(79), false));
     }
 
     #[test]

@@ -22,9 +22,9 @@ use super::request_id::RequestId;
 use super::stops::TooSoon;
 use purser_base::crash_point::crash_point;
 use purser_model::wire::Fields;
-use purser_model::{AccountId, Action, ActionWord, KeyId, Operator, Principal, SessionId};
+use purser_model::{AccountId, Action, ActionOutcome, ActionWord, KeyId, Operator, Principal, SessionId};
 use purser_service::audit_scope::AuditScope;
-use purser_service::{ActionEnd, Inside, ServiceError, Unauthorized, actions, finish};
+use purser_service::{Inside, ServiceError, Unauthorized, actions, finish};
 
 /// How a request that changes something is recorded.
 #[derive(Debug, Clone)]
@@ -91,11 +91,11 @@ pub async fn part_on_record<T>(
     let scope = actions::begin(inside, &action, is_stop).await?.restricted(of_request.stops_only);
     let done = work(&scope).await;
     let end = match &done {
-        Ok(_) => ActionEnd::Done,
+        Ok(_) => ActionOutcome::Done,
         Err(error) if ApiError::from(error.clone()).in_words().0.is_client_error() => {
-            ActionEnd::NothingChanged
+            ActionOutcome::Unchanged
         }
-        Err(_) => ActionEnd::Unknown,
+        Err(_) => ActionOutcome::Unknown,
     };
     actions::end(inside, action, end, &scope).await;
     done
@@ -144,7 +144,7 @@ async fn carry_out(
     crash_point!("action.carried_out");
     let mut response = answered.unwrap_or_else(after_panic);
     let end = end_of(&response, is_of_form);
-    if end == ActionEnd::NothingChanged && !on_record.scope.facts().is_done() {
+    if end == ActionOutcome::Unchanged && !on_record.scope.facts().is_done() {
         response.extensions_mut().insert(HasChanged(false));
     }
     actions::end(inside, on_record.action, end, &on_record.scope).await;
@@ -152,19 +152,19 @@ async fn carry_out(
 }
 
 /// A form that changed something leads elsewhere or shows a secret; one that only compares, or complains, is shown again.
-fn end_of(response: &Response, is_of_form: bool) -> ActionEnd {
+fn end_of(response: &Response, is_of_form: bool) -> ActionOutcome {
     let status = response.status();
     let said = response.extensions().get::<HasChanged>().filter(|_| status.is_success());
     if let Some(HasChanged(has_changed)) = said {
-        return if *has_changed { ActionEnd::Done } else { ActionEnd::NothingChanged };
+        return if *has_changed { ActionOutcome::Done } else { ActionOutcome::Unchanged };
     }
     if status == StatusCode::SEE_OTHER || is_shown_once(response) {
-        ActionEnd::Done
+        ActionOutcome::Done
     } else if status.is_success() {
-        if is_of_form { ActionEnd::NothingChanged } else { ActionEnd::Done }
+        if is_of_form { ActionOutcome::Unchanged } else { ActionOutcome::Done }
     } else if status.is_client_error() {
-        ActionEnd::NothingChanged
+        ActionOutcome::Unchanged
     } else {
-        ActionEnd::Unknown
+        ActionOutcome::Unknown
     }
 }

@@ -22,7 +22,7 @@ use super::error::ApiError;
 use super::error_body::after_panic;
 use purser_base::crash_point::crash_point;
 use purser_model::{
-    AnswerKey, IdempotencyKey, Invalid, Operator, Principal, RequestFingerprint, SeededRandom,
+    AnswerKey, IdempotencyKey, Invalid, Operator, Principal, SeededRandom, request_fingerprint,
 };
 use purser_service::{
     Inside, NamedRequest, RequestOutcome, RequestStart, Run, ServiceError, finish, requests,
@@ -147,7 +147,7 @@ async fn read(request: Request) -> Result<(NamedRequest, Request), ApiError> {
     let (parts, body) = request.into_parts();
     let body = receive(body).await?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    let fingerprint = RequestFingerprint::of(parts.method.as_str(), path, &body);
+    let fingerprint = request_fingerprint(parts.method.as_str(), path, &body);
     let named = NamedRequest { idempotency_key, fingerprint, key_id, answer_key };
     Ok((named, Request::from_parts(parts, Body::from(body))))
 }

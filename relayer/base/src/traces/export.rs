@@ -85,7 +85,7 @@ impl Traces {
 }
 
 fn is_request(metadata: &Metadata<'_>) -> bool {
-    metadata.is_span() && metadata.name() == REQUEST && metadata.target().starts_with("purser_relayer::http")
+    metadata.is_span() && metadata.name() == REQUEST && metadata.target().starts_with("purser_")
 }
 
 fn is_step(metadata: &Metadata<'_>) -> bool {

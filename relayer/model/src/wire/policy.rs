@@ -43,12 +43,12 @@ macro_rules! written_policy {
         }
 
         impl TryFrom<WrittenPolicy> for PolicyFields {
-            type Error = NoPolicy;
+            type Error = &'static str;
 
-            fn try_from(written: WrittenPolicy) -> Result<Self, NoPolicy> {
+            fn try_from(written: WrittenPolicy) -> Result<Self, Self::Error> {
                 let allowlist = match written.allowed_counterparties.zip(written.counterparty_kinds) {
                     None => AllowedRecipients::Anyone,
-                    Some((texts, kinds)) => allowlist_of(&texts, kinds).ok_or(NoPolicy)?,
+                    Some((texts, kinds)) => allowlist_of(&texts, kinds).ok_or("its allowlist names no addresses")?,
                 };
                 let limit = |limit: Option<UsdcLimit>| limit.map_or(Limit::Unlimited, |limit| Limit::AtMost(limit.0));
                 Ok(Self(SpendingPolicy {
@@ -130,11 +130,6 @@ impl WarningBody {
         warnings.iter().map(body).collect()
     }
 }
-
-/// The allowlist is not one that was written here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its allowlist names no addresses")]
-struct NoPolicy;
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,7 @@ use purser_base::crash_point::crash_point;
 use purser_chain::{ChainError, DraftOnChain};
 use purser_core::Chain as _;
 use purser_model::wire::PolicyFields;
-use purser_model::{
-    AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp, WaitingPolicy,
-};
+use purser_model::{AccountId, Asking, Event, Operator, PendingPolicy, SpendingPolicy, Timestamp};
 use std::sync::Arc;
 
 /// When to check the chain for a proposal whose proposer has not reported the outcome.
@@ -46,13 +44,13 @@ pub(super) async fn pending(
     Ok(Some(PendingView { policy: PolicyFields(draft.policy), effective_at }))
 }
 
-/// Up to `rows_max` policies that wait, of all accounts and whoever sealed them, as last seen; the first that can take effect
-/// first.
+/// Up to `rows_max` policies that wait, of all accounts and whoever sealed them, as last seen, with who asked for each here; the
+/// first that can take effect first.
 pub async fn list_waiting(
     inside: &Arc<Inside>,
     operator: &Operator,
     rows_max: u32,
-) -> Result<Vec<WaitingPolicy>, ServiceError> {
+) -> Result<Vec<(PendingPolicy, Option<Asking>)>, ServiceError> {
     Ok(inside.store.policies.list_waiting_policies(operator.id, rows_max).await?)
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::error::ServiceError;
 use crate::{ExplorerUrl, Inside};
-use purser_model::{ApprovedBy, Page, Transfer};
+use purser_model::{GrantOpened, Page, Transfer};
 
 /// Returns the page on which a transfer is approved. `None`: the service has no such pages.
 pub type ApprovalPage = Arc<dyn Fn(&Transfer) -> Option<String> + Send + Sync>;
@@ -14,8 +14,8 @@ pub struct TransferView {
     pub explorer: ExplorerUrl,
     /// The page for whoever approves it, if a person was asked.
     pub approval_url: Option<String>,
-    /// Who did, once a grant let it through and the indexer has read that.
-    pub approved_by: Option<ApprovedBy>,
+    /// The grant that did, once a grant let it through and the indexer has read that.
+    pub approved_by: Option<GrantOpened>,
 }
 
 /// Looks up what is shown with transfers.

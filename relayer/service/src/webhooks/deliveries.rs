@@ -93,7 +93,7 @@ impl Webhooks {
             return Ok(Some(BlockedBy::NoSealingKey));
         };
         let sealed = self.inside.store.webhooks.find_webhook_secrets(id).await?;
-        let is_closed = sealed.is_some_and(|sealed| sealing_key.open(id, &sealed.current).is_err());
+        let is_closed = sealed.is_some_and(|sealed| sealing_key.open(id, &sealed.current).is_none());
         Ok(is_closed.then_some(BlockedBy::OtherSealingKey))
     }
 

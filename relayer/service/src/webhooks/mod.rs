@@ -190,7 +190,7 @@ impl Webhooks {
             let seen = seen.ok_or(ServiceError::NotFound(Resource::Webhook))?.current;
             // Rotating twice would end the secret that the receiver has.
             let is_done = |current: WebhookSecret| current.bytes() == secret.bytes();
-            if is_named && sealing_key.open(id, &seen).is_ok_and(is_done) {
+            if is_named && sealing_key.open(id, &seen).is_some_and(is_done) {
                 return Ok(NewSecret { webhook, secret });
             }
             let (now, sealed) = (clock.now(), sealing_key.seal(id, &secret, &clock.random()));

@@ -10,7 +10,7 @@ fn asked(fixture: &Fixture, name: &str, body: &str, seconds: i64) -> NewRequest 
     NewRequest {
         operator_id: fixture.operator.id,
         idempotency_key: IdempotencyKey::parse(name).expect("valid"),
-        fingerprint: RequestFingerprint::of("POST", "/v1/accounts", body.as_bytes()),
+        fingerprint: request_fingerprint("POST", "/v1/accounts", body.as_bytes()),
         key_id: fixture.key.id,
         seed: Seed::new(rand::random()),
         lease: format!("{:032x}", rand::random::<u128>()),

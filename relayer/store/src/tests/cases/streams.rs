@@ -3,7 +3,6 @@
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::PlacedEvent;
 
 /// Announces an event, by a transfer that policy refuses.
 async fn announces(store: &Store, fixture: &Fixture, number: u8) {
@@ -15,7 +14,7 @@ async fn announces(store: &Store, fixture: &Fixture, number: u8) {
         .expect("rejected");
 }
 
-async fn streamed(fixture: &Fixture, after: u64) -> Vec<PlacedEvent> {
+async fn streamed(fixture: &Fixture, after: u64) -> Vec<(u64, Event)> {
     let store = &fixture.store;
     while store.events.place_events(fixture.operator.id, at(9), 3).await.expect("placed") {}
     store.events.list_stream(fixture.operator.id, after, 1_000).await.expect("listed")
@@ -31,27 +30,27 @@ async fn stream_begins_after_what_is_written_and_goes_on_from_each_of_its_places
     announces(store, &fixture, 2).await;
     announces(store, &fixture, 3).await;
     let events = streamed(&fixture, 1).await;
-    assert_eq!(events.iter().map(|placed| placed.place).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(events.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(store.events.open_stream(fixture.operator.id, at(3)).await.expect("opened"), 3);
     let stranger = OperatorId::from_bytes([99; 16]);
     assert!(store.events.list_stream(stranger, 0, 10).await.expect("listed").is_empty());
     // The ids a reader can resume from.
-    let [one, two] = &events[..] else { panic!("two") };
+    let [(_, one), (_, two)] = &events[..] else { panic!("two") };
     let can = async |place, event: Option<EventId>| {
         store.events.can_go_on(fixture.operator.id, place, event).await.expect("asked")
     };
-    assert!(can(2, Some(one.event.id)).await && can(3, Some(two.event.id)).await && can(0, None).await);
-    assert!(!can(2, Some(two.event.id)).await, "a database that was put back");
-    assert!(!can(4, Some(two.event.id)).await && !can(4, None).await, "never given");
+    assert!(can(2, Some(one.id)).await && can(3, Some(two.id)).await && can(0, None).await);
+    assert!(!can(2, Some(two.id)).await, "a database that was put back");
+    assert!(!can(4, Some(two.id)).await && !can(4, None).await, "never given");
     // The first events are deleted: a reader who had them resumes, and one who did not has missed one.
     sql! {
         "DELETE FROM events WHERE operator_id = {operator_id} AND place <= 2",
-        operator_id = one.event.operator_id
+        operator_id = one.operator_id
     }
     .execute(store.writer())
     .await
     .expect("deleted");
-    assert!(can(2, Some(one.event.id)).await && !can(1, None).await && !can(0, None).await);
+    assert!(can(2, Some(one.id)).await && !can(1, None).await && !can(0, None).await);
 }
 
 #[tokio::test]
@@ -73,10 +72,10 @@ async fn reader_that_goes_on_from_the_last_place_misses_nothing_that_many_write_
             let (mut after, mut seen) = (0, Vec::new());
             for _ in 0..4_000 {
                 store.events.place_events(operator, at(9), 4).await.expect("placed");
-                for placed in store.events.list_stream(operator, after, 5).await.expect("listed") {
-                    assert!(placed.place > after);
-                    after = placed.place;
-                    seen.push(placed.event.id);
+                for (place, event) in store.events.list_stream(operator, after, 5).await.expect("listed") {
+                    assert!(place > after);
+                    after = place;
+                    seen.push(event.id);
                 }
                 if seen.len() == 60 {
                     break;

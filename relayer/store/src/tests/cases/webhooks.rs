@@ -240,7 +240,7 @@ async fn event_goes_to_the_webhooks_that_there_are_when_it_gets_its_place_and_to
     store.events.place_waiting(at(4)).await.expect("placed");
     assert!(!store.events.place_events(fixture.operator.id, at(4), 9).await.expect("placed"));
     let stream = store.events.list_stream(fixture.operator.id, 0, 9).await.expect("listed");
-    assert_eq!(stream.iter().map(|placed| placed.place).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    assert_eq!(stream.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
 }
 
 #[tokio::test]
