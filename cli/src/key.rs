@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::output::{Format, print_list, print_made, print_one};
 use purser_model::{
-    AccountName, Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, CreateKey, Invalid, KeyHolder, KeyId,
+    Action, ActionOutcome, AllowedCidrs, ApiKey, CellName, CreateKey, Invalid, KeyHolder, KeyId, Label,
     OperatorId, Scope, Scopes,
 };
 use purser_relayer::config::Config;
@@ -78,7 +78,7 @@ async fn create(
     let (drawn, now) = (clock.draw(), clock.now());
     let scopes = (!scopes.is_empty()).then_some(scopes);
     let asked = CreateKey {
-        name: name.map(AccountName::parse).transpose()?,
+        name: name.map(Label::parse).transpose()?,
         expires_at: expires_at.map(|text| Invalid::unless("expires_at", &text)).transpose()?,
         allowed_cidrs: cidrs.as_deref().map(AllowedCidrs::parse).transpose()?,
         scopes: scopes.as_deref().map(Scopes::parse).transpose()?,

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::init::GuardianChoice;
 use super::output::{Format, print_list, print_made, print_one};
 use purser_chain::{SolanaChain, rent_of};
-use purser_model::{Address, Network, Operator, OperatorId, OperatorName, UsdcAmount};
+use purser_model::{Address, Label, Network, Operator, OperatorId, UsdcAmount};
 use purser_relayer::app::{StartError, connect};
 use purser_relayer::config::Config;
 use purser_service::{SystemClock, Tasks};
@@ -113,7 +113,7 @@ pub(super) async fn run(config: &Config, format: Format, command: OperatorComman
 }
 
 async fn create(config: &Config, store: &Store, format: Format, arguments: CreateOperatorArgs) -> Result<()> {
-    let name = OperatorName::parse(arguments.name)?;
+    let name = Label::parse(arguments.name)?;
     let secret = read_keypair("admin keypair", &arguments.admin_keypair)?;
     let CreateOperatorArgs { network, id, guardian, loosening_delay, .. } = arguments;
     let address = with_chain(config, network, async |chain| {
@@ -146,7 +146,7 @@ async fn set_approver(config: &Config, format: Format, arguments: Approver) -> R
 async fn add(config: &Config, store: &Store, format: Format, arguments: Add) -> Result<()> {
     let address = arguments.address;
     let short = || address.to_string().chars().take(8).collect();
-    let name = OperatorName::parse(arguments.name.unwrap_or_else(short))?;
+    let name = Label::parse(arguments.name.unwrap_or_else(short))?;
     let network = arguments.network.map_or_else(|| only_network(config), Ok)?;
     with_chain(config, network, async |chain| {
         let Some(found) = chain.read_operator(&address).await? else {
@@ -208,12 +208,7 @@ fn fields(operator: &Operator) -> [(&'static str, Value); 6] {
     NAMES.map(|name| (name, values.next().unwrap_or_default()))
 }
 
-async fn find_or_insert(
-    store: &Store,
-    network: Network,
-    name: OperatorName,
-    address: Address,
-) -> Result<Operator> {
+async fn find_or_insert(store: &Store, network: Network, name: Label, address: Address) -> Result<Operator> {
     let now = SystemClock::of(store).now();
     let mut random = [0; 16];
     (SystemClock::SYSTEM.fill_random)(&mut random);

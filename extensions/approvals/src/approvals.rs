@@ -7,7 +7,7 @@ use purser_chain::{ApprovalOrder, ForApprover};
 use purser_model::wire::schema::PolicyVersionNumber;
 use purser_model::{
     Account, Address, ApprovalEnd, ApprovalFilter, ApprovalState, ApprovalWanted, GrantTerms, Operator, Page,
-    PageRequest, PaidToPayee, Principal, Transfer, TransferId, TransferState,
+    PageRequest, PaidBefore, Principal, Transfer, TransferId, TransferState,
 };
 use purser_service::audit_scope::AuditScope;
 use purser_service::{Forbidden, Inside, Resource, ServiceError, Services, TransferView, Transfers};
@@ -28,7 +28,7 @@ pub struct ApprovalView {
 pub struct ApprovalAsked {
     pub terms: GrantTerms,
     /// What the account had paid to the same payee when it was first looked at.
-    pub paid_before: PaidToPayee,
+    pub paid_before: PaidBefore,
 }
 
 /// What a link leads to.

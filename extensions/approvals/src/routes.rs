@@ -9,7 +9,7 @@ use purser_model::wire::CheckBody;
 use purser_model::wire::schema::{ApprovalLink, ExplorerLink, Message, Signature, Usdc};
 use purser_model::{
     AccountId, Address, ApprovalEnd, ApprovalFilter, ApprovalState, GrantTerms, IdempotencyKey, Invalid,
-    Memo, PaidToPayee, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
+    Memo, PaidBefore, Recipient, RejectionReason, Timestamp, TransferId, TransferState,
 };
 use purser_service::{ServiceError, TransferView};
 use serde::Serialize;
@@ -71,7 +71,7 @@ pub struct ApprovalResponse {
     /// Likewise: what the account had paid to the same payee, however it named it, when somebody first looked at this approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    paid_before: Option<PaidToPayee>,
+    paid_before: Option<PaidBefore>,
 }
 
 impl ApprovalResponse {

@@ -11,8 +11,8 @@ use purser_api::web::{
 use purser_model::wire::schema::{PolicyVersionNumber, Signature, UsdcLimit, changed, one_of, reference};
 use purser_model::wire::{Fields, PolicyFields, WarningBody, schema::written};
 use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, BudgetId, Invalid, Operator, PolicyUpdate,
-    Selection, Tag, Timestamp,
+    AccountFilter, AccountId, AccountStatus, BudgetId, Invalid, Label, Operator, PolicyUpdate, Selection,
+    Tag, Timestamp,
 };
 use purser_service::{Planned, ServiceError, Will};
 use serde::{Deserialize, Serialize};
@@ -172,7 +172,7 @@ struct OneResponse {
     account_id: AccountId,
     /// `null` where there is no such account.
     #[schema(required)]
-    name: Option<AccountName>,
+    name: Option<Label>,
     outcome: ManyOutcome,
     /// The policy version that was looked at: `accounts.versions` takes it.
     #[schema(required)]
@@ -366,7 +366,7 @@ mod tests {
     #[tokio::test]
     async fn largest_answer_fits_what_is_kept_of_a_request() {
         // Quotes take two bytes in JSON, and these letters four.
-        let name = AccountName::parse("\u{1F600}".repeat(NAME_CHARS_MAX)).expect("a name");
+        let name = Label::parse("\u{1F600}".repeat(NAME_CHARS_MAX)).expect("a name");
         let shown = || {
             let mut fields = Fields::default();
             fields.set("allowed_counterparties", "x".repeat(SHOWN_BYTES_MAX / SELECTED_MAX / 2));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Request, header};
 use purser_api::http::testing::{Answer, Relayer, bad_requests_are_answered};
-use purser_model::{Account, AccountId, AccountName, Address, NAME_CHARS_MAX, Quotas, SELECTED_MAX};
+use purser_model::{Account, AccountId, Address, Label, NAME_CHARS_MAX, Quotas, SELECTED_MAX};
 use purser_service::{ReadLimiter, Services};
 use serde_json::{Value, json};
 use utoipa_axum::router::OpenApiRouter;
@@ -23,7 +23,7 @@ fn rest(services: &Services) -> OpenApiRouter {
 async fn fleet(letter: &str) -> Relayer {
     let relayer = Relayer::with_rest(rest, |setup| setup.quotas = Quotas::default()).await;
     let first: AccountId = relayer.account().await.parse().expect("an id");
-    let name = AccountName::parse(letter.repeat(NAME_CHARS_MAX)).expect("a name");
+    let name = Label::parse(letter.repeat(NAME_CHARS_MAX)).expect("a name");
     let operators = relayer.store.operators.list_operators().await.expect("read");
     let operator = operators.first().expect("an operator").id;
     let made = relayer.store.accounts.find_account(operator, first).await.expect("read").expect("made");

@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
-    AccountChange, AccountId, AccountName, Address, ApiKey, CounterpartyKind, CreateKey, EntryKind,
-    EntryOutcome, HaltScope, HistoryFilter, KeyHolder, KeyId, Page, PageRequest, PolicyReason, PolicyUpdate,
-    Rule, Tags, entries,
+    AccountChange, AccountId, Address, ApiKey, CounterpartyKind, CreateKey, EntryKind, EntryOutcome,
+    HaltScope, HistoryFilter, KeyHolder, KeyId, Label, Page, PageRequest, PolicyReason, PolicyUpdate, Rule,
+    Tags, entries,
 };
 use purser_service::{
     AccountView, EntryView, Limits, NewKey, PendingView, PolicyView, Resource, ServiceError, Services,
@@ -374,7 +374,7 @@ pub async fn create_key(
     RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
-    let name = form.given("name").map(AccountName::parse).transpose();
+    let name = form.given("name").map(Label::parse).transpose();
     let asked = name.and_then(|name| {
         Ok(CreateKey { name, expires_at: form.moment("expires_at")?, ..CreateKey::default() })
     });

@@ -8,9 +8,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord, RequestRandom};
-use purser_model::{
-    AccountFilter, AccountId, AccountName, AccountStatus, CreateAccount, Operator, PageRequest,
-};
+use purser_model::{AccountFilter, AccountId, AccountStatus, CreateAccount, Label, Operator, PageRequest};
 use purser_service::{AccountView, ServiceError, Services, accounts};
 
 use super::form::Form;
@@ -183,7 +181,7 @@ pub async fn create(
     RequestRandom(drawn): RequestRandom,
     form: Form,
 ) -> Result<Response, PageError> {
-    let name = AccountName::parse(form.text("name"));
+    let name = Label::parse(form.text("name"));
     let created = match name.and_then(|name| Ok((name, first_policy(&form)?))) {
         Ok((name, policy)) => {
             let new = CreateAccount { name, metadata: None, tags: None, policy };

@@ -93,7 +93,7 @@ async fn show(
 
 /// What a wallet shows before it asks for the transaction.
 #[derive(Serialize)]
-struct Label {
+struct WalletLabel {
     label: String,
     icon: String,
 }
@@ -148,7 +148,7 @@ async fn label(State(approvals): State<Approvals>, Path(token): Path<String>) ->
     let origin = page_url.split("/approve/").next().unwrap_or_default();
     let label = format!("Purser: {}", linked.operator.name.as_str());
     let icon = format!("{origin}{}", super::assets::icon());
-    Json(Label { label, icon }).into_response()
+    Json(WalletLabel { label, icon }).into_response()
 }
 
 fn to_sign(bytes: &[u8], who_pays: &str) -> Response {

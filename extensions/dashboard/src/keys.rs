@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use purser_api::web::{ApiError, OnRecord, RequestRandom, shown_once};
 use purser_model::{
-    AccountName, ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Scope, Scopes, SessionId, Timestamp,
+    ApiKey, CreateKey, Invalid, KeyHolder, KeyId, Label, Scope, Scopes, SessionId, Timestamp,
 };
 use purser_service::{NewKey, Resource, ServiceError, Services, keys};
 
@@ -186,7 +186,7 @@ pub async fn create(
 fn asked(form: &Form) -> Result<CreateKey, Invalid> {
     let scopes: Vec<String> = form.all("scopes").map(str::to_owned).collect();
     Ok(CreateKey {
-        name: form.given("name").map(AccountName::parse).transpose()?,
+        name: form.given("name").map(Label::parse).transpose()?,
         expires_at: form.moment("expires_at")?,
         allowed_cidrs: None,
         scopes: Some(Scopes::parse(&scopes)?),

@@ -4,9 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use purser_model::{
-    AccountId, Operator, PaidInDay, Refusals, RejectionReason, Timestamp, UsdcAmount, usdc_text,
-};
+use purser_model::{AccountId, Operator, PaidInDay, RejectionReason, Timestamp, UsdcAmount, usdc_text};
 use purser_service::{AccountView, ServiceError, Services};
 
 use super::chart::{axis, to_cents};
@@ -168,6 +166,9 @@ pub fn today(services: &Services) -> Timestamp {
     Timestamp::from_unix_seconds(seconds - seconds.rem_euclid(24 * 60 * 60))
 }
 
+/// How many transfers of an account were refused for a reason.
+pub type Refusals = (AccountId, RejectionReason, u64);
+
 /// How many transfers of each account were refused today, for which reason.
 pub async fn refused_today(services: &Services, operator: &Operator) -> Result<Vec<Refusals>, ServiceError> {
     Ok(services.inside.store.transfers.list_refusals(operator.id, today(services), REFUSALS).await?)
@@ -177,14 +178,14 @@ pub async fn refused_today(services: &Services, operator: &Operator) -> Result<V
 pub async fn refused_since_yesterday(services: &Services, operator: &Operator) -> Result<u64, ServiceError> {
     let yesterday = day_before(today(services), 1);
     let refusals = services.inside.store.transfers.list_refusals(operator.id, yesterday, REFUSALS).await?;
-    Ok(refusals.iter().map(|one| one.count).sum())
+    Ok(refusals.iter().map(|(.., count)| count).sum())
 }
 
 /// The same by account alone.
 pub fn by_account(refusals: &[Refusals]) -> HashMap<AccountId, u64> {
     let mut counts = HashMap::new();
-    for one in refusals {
-        *counts.entry(one.account_id).or_default() += one.count;
+    for (account, _, count) in refusals {
+        *counts.entry(*account).or_default() += count;
     }
     counts
 }
@@ -206,10 +207,10 @@ pub struct RefusedFor {
 impl RefusedToday {
     pub fn of(refusals: &[Refusals], today: Timestamp) -> Self {
         let mut reasons: BTreeMap<RejectionReason, (u64, HashSet<AccountId>)> = BTreeMap::new();
-        for one in refusals {
-            let (count, accounts) = reasons.entry(one.reason).or_default();
-            *count += one.count;
-            accounts.insert(one.account_id);
+        for (account, reason, count) in refusals {
+            let (sum, accounts) = reasons.entry(*reason).or_default();
+            *sum += count;
+            accounts.insert(*account);
         }
         let since = super::text::picked(&today.to_string());
         let reasons = reasons.into_iter().map(|(reason, (count, accounts))| RefusedFor {
@@ -276,11 +277,7 @@ mod tests {
 
     #[test]
     fn refusals_are_listed_by_reason_the_most_frequent_first() {
-        let one = |account, reason, count| Refusals {
-            account_id: AccountId::from_bytes([account; 16]),
-            reason,
-            count,
-        };
+        let one = |account, reason, count| (AccountId::from_bytes([account; 16]), reason, count);
         let refusals = [
             one(1, RejectionReason::Paused, 2),
             one(1, RejectionReason::SingleLimitExceeded, 3),

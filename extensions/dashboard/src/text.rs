@@ -3,7 +3,7 @@
 use askama::Values;
 use askama::filters::Safe;
 use purser_model::{
-    Address, AllowedRecipients, CounterpartyKind, Invalid, Limit, PaidToPayee, RejectionReason, RuleValue,
+    Address, AllowedRecipients, CounterpartyKind, Invalid, Limit, PaidBefore, RejectionReason, RuleValue,
     Timestamp, UsdcAmount, entries, usdc_text,
 };
 
@@ -65,12 +65,12 @@ pub fn finds(
 }
 
 /// How often and how much was paid to somebody, without when.
-pub fn paid_text(paid: PaidToPayee) -> String {
+pub fn paid_text(paid: PaidBefore) -> String {
     let usdc = usdc_text(paid.amount);
     match paid.count {
         0 => "never".to_owned(),
         1 => format!("once, {usdc} USDC"),
-        PaidToPayee::COUNT_MAX.. => format!("{} times or more, {usdc} USDC or more in all", paid.count),
+        PaidBefore::COUNT_MAX.. => format!("{} times or more, {usdc} USDC or more in all", paid.count),
         count => format!("{count} times, {usdc} USDC in all"),
     }
 }
@@ -159,7 +159,7 @@ pub mod filters {
     }
 
     /// What was paid to somebody, and when last.
-    pub fn paid(paid: &PaidToPayee, values: &dyn Values) -> askama::Result<Safe<String>> {
+    pub fn paid(paid: &PaidBefore, values: &dyn Values) -> askama::Result<Safe<String>> {
         let text = paid_text(*paid);
         let Some(at) = paid.last_at else { return Ok(Safe(text)) };
         let Safe(at) = exactly(&at, values)?;
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_was_paid_is_said_with_its_sum_and_its_bound() {
         let said = |count, micros| {
-            paid_text(PaidToPayee { count, amount: UsdcAmount::from_micros(micros), last_at: None })
+            paid_text(PaidBefore { count, amount: UsdcAmount::from_micros(micros), last_at: None })
         };
         assert_eq!(said(0, 0), "never");
         assert_eq!(said(1, 30_000_000), "once, 30.00 USDC");

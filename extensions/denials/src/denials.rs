@@ -13,8 +13,7 @@ use futures::Stream;
 use purser_base::crash_point::crash_point;
 use purser_chain::Signer;
 use purser_model::{
-    Address, Denial, Network, Operator, OperatorId, Page, PageRequest, Refused, UnsignedDenial,
-    denials_filter,
+    Address, Denial, Network, Operator, OperatorId, Page, PageRequest, Refused, denials_filter,
 };
 use purser_service::{Inside, ServiceError, Services, read_operator};
 use purser_store::{Due, StoreError};
@@ -144,10 +143,11 @@ impl Denials {
         let mut head = self.inside.store.denials.find_denial_head(operator).await?;
         let mut denials = Vec::with_capacity(refused.len());
         for one in refused {
-            let Some(unsigned) = UnsignedDenial::of(one, &head, parts.address()) else { continue };
-            head = unsigned.head();
-            let signature = parts.key.sign(unsigned.document.as_bytes()).await?;
-            denials.push(unsigned.signed(signature));
+            let Some(document) = Denial::document_of(one, &head, parts.address()) else { continue };
+            let signature = parts.key.sign(document.as_bytes()).await?;
+            let denial = Denial::signed(&head, one.transfer.id, document, signature);
+            head = denial.head();
+            denials.push(denial);
         }
         crash_point!("denials.before");
         let appended = self.inside.store.denials.append_denials(operator, &denials).await;

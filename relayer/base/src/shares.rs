@@ -2,7 +2,7 @@
 //! fewer than are free, so one alone gets half of them, two a third each, and whoever comes next finds as many as each of the
 //! others has. Nobody has to be counted or configured.
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,11 +16,9 @@ pub type Holder = Option<OperatorId>;
 
 /// A number of places.
 #[derive(Clone)]
-pub struct Shares(Arc<Places>);
-
-struct Places {
-    taken: Mutex<Taken>,
-    freed: Notify,
+pub struct Shares {
+    taken: Arc<Mutex<Taken>>,
+    freed: Arc<Notify>,
 }
 
 struct Taken {
@@ -30,32 +28,32 @@ struct Taken {
 
 /// One place, given back on drop.
 pub struct Share {
-    places: Arc<Places>,
+    places: Shares,
     holder: Holder,
 }
 
 impl Shares {
     pub fn new(places: usize) -> Self {
         let taken = Mutex::new(Taken { free: places, held: HashMap::new() });
-        Self(Arc::new(Places { taken, freed: Notify::new() }))
+        Self { taken: Arc::new(taken), freed: Arc::default() }
     }
 
     /// A place, if the holder may have another one now.
     pub fn try_take(&self, holder: Holder) -> Option<Share> {
-        let mut taken = self.0.lock();
+        let mut taken = self.taken.lock();
         let held = taken.held.get(&holder).copied().unwrap_or(0);
         if held >= taken.free {
             return None;
         }
         taken.free -= 1;
         taken.held.insert(holder, held + 1);
-        Some(Share { places: self.0.clone(), holder })
+        Some(Share { places: self.clone(), holder })
     }
 
     /// Waits for a place.
     pub async fn take(&self, holder: Holder) -> Share {
         loop {
-            let mut freed = pin!(self.0.freed.notified());
+            let mut freed = pin!(self.freed.notified());
             // Before the look, so that no place is freed unseen between look and wait.
             freed.as_mut().enable();
             if let Some(share) = self.try_take(holder) {
@@ -66,15 +64,9 @@ impl Shares {
     }
 }
 
-impl Places {
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock()
-    }
-}
-
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
+        let mut taken = self.places.taken.lock();
         taken.free += 1;
         match taken.held.get_mut(&self.holder) {
             Some(held) if *held > 1 => *held -= 1,
@@ -158,7 +150,7 @@ mod tests {
     #[test]
     fn a_thousand_files_leave_a_quarter_for_connections_to_others() {
         let outgoing = Outgoing::of_files(1_024);
-        let count = |shares: &Shares| shares.0.lock().free;
+        let count = |shares: &Shares| shares.taken.lock().free;
         assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.fetches].map(count), [168, 42, 42]);
         let outgoing = Outgoing::of_files(1 << 20);
         assert_eq!([&outgoing.quick, &outgoing.slow, &outgoing.fetches].map(count), [512, 128, 128]);

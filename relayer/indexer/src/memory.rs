@@ -184,7 +184,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purser_model::{Network, OperatorName, Timestamp};
+    use purser_model::{Label, Network, Timestamp};
 
     #[test]
     fn mismatch_counts_once_a_cycle_however_often_the_account_is_read() {
@@ -204,7 +204,7 @@ mod tests {
         let operator = |number: u8| Operator {
             id: OperatorId::from_bytes([number; 16]),
             network: Network::Test,
-            name: OperatorName::parse("operator").expect("valid"),
+            name: Label::parse("operator").expect("valid"),
             address: Address::from_bytes([number; 32]),
             requires_reason: false,
             created_at: Timestamp::from_unix_seconds(0),

@@ -6,8 +6,8 @@ use super::book::{Parties, addresses_of, entries_of};
 use super::{IndexError, Indexer};
 use purser_chain::{AgentAddresses, BALANCES_MAX, ChainError, LandedRecord, Looked, ProgramEvent};
 use purser_model::{
-    Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
-    OperatorId, PaymentMade, Provisioning, Tags, Timestamp, TransferId,
+    Account, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry, Label,
+    OperatorId, PaymentMade, Tags, Timestamp, TransferId,
 };
 use purser_store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
@@ -153,7 +153,7 @@ impl Indexer {
             return Ok(());
         };
         let id = self.parts.history.account_id_of(&addresses.agent);
-        let Ok(name) = AccountName::parse(id.to_string()) else { return Ok(()) };
+        let Ok(name) = Label::parse(id.to_string()) else { return Ok(()) };
         let account = Account {
             id,
             operator_id: operator.id,
@@ -167,7 +167,6 @@ impl Indexer {
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
             create_token_accounts: false,
-            provisioning: Provisioning::Ready,
             created_at: Timestamp::from_unix_seconds(block_time),
         };
         if self.parts.index.adopt_account(self.network, &account).await? {

@@ -13,8 +13,8 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::body::present;
-use super::label::check_name;
-use super::wire::schema::{LABEL, anything, bounded, changed, written};
+use super::label::Label;
+use super::wire::schema::{anything, changed, written};
 use super::{AccountId, Address, Invalid, OperatorId, PolicyUpdate, Tag, Tags, Timestamp};
 
 /// Longest account name, in characters.
@@ -29,7 +29,7 @@ pub const METADATA_BYTES_MAX: usize = 16 * 1024;
 pub struct Account {
     pub id: AccountId,
     pub operator_id: OperatorId,
-    pub name: AccountName,
+    pub name: Label,
     pub metadata: Option<Metadata>,
     pub tags: Tags,
     /// The PDA: `solana_address` in the API.
@@ -44,7 +44,6 @@ pub struct Account {
     pub approvals: ApprovalRule,
     /// The default of `create_token_account` for its payments.
     pub create_token_accounts: bool,
-    pub provisioning: Provisioning,
     pub created_at: Timestamp,
 }
 
@@ -89,15 +88,6 @@ pub struct AccountFilter {
 impl From<Option<AccountStatus>> for AccountFilter {
     fn from(status: Option<AccountStatus>) -> Self {
         Self { status, tag: None }
-    }
-}
-
-words! {
-    /// Whether the account's PDA is known to be on the chain. Only ready accounts are visible.
-    pub enum Provisioning {
-        /// The row was written before the creation was sent to the chain.
-        Requested = "requested",
-        Ready = "ready",
     }
 }
 
@@ -186,47 +176,11 @@ impl AccountStatus {
     }
 }
 
-/// A label of 1 to 200 characters. Not unique; display only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String")]
-pub struct AccountName(String);
-
-impl AccountName {
-    /// Invalid: blank, over 200 characters, a NUL, or overrides the text direction.
-    pub fn parse(text: impl Into<String>) -> Result<Self, Invalid> {
-        let text = text.into();
-        check_name("name", &text, NAME_CHARS_MAX)?;
-        Ok(Self(text))
-    }
-
-    /// A stored name may predate today's rules.
-    pub const fn from_stored(text: String) -> Self {
-        Self(text)
-    }
-
-    /// As submitted.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 written! {
-    AccountName = "Name": bounded(
-        "A label for people, not unique: 1 to 200 characters, not blank, none that override the direction of text.",
-        (1, NAME_CHARS_MAX), LABEL, "Research agent"
-    );
     Metadata = "Metadata": ObjectBuilder::new().max_properties(Some(METADATA_KEYS_MAX))
         .additional_properties(Some(RefOr::T(Schema::Object(anything()))))
         .description(Some("Keys and values of yours, at most 16 KiB of JSON. Kept and returned as they are, and never read."))
         .examples([json!({ "team": "research" })]).build();
-}
-
-impl TryFrom<String> for AccountName {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Self, Invalid> {
-        Self::parse(text)
-    }
 }
 
 /// A JSON object that the service keeps and returns without reading it; numbers stay as they were written.
@@ -316,7 +270,7 @@ fn is_empty(json: &RawValue) -> bool {
 #[derive(Debug, Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateAccount {
-    pub name: AccountName,
+    pub name: Label,
     pub metadata: Option<Metadata>,
     /// Words of yours, by which accounts are chosen.
     #[schema(value_type = Option<Vec<Tag>>, max_items = 20)]
@@ -371,7 +325,7 @@ fn check_first(update: PolicyUpdate) -> Result<PolicyUpdate, Invalid> {
 pub struct AccountChange {
     #[serde(default, deserialize_with = "present")]
     #[schema(nullable = false)]
-    pub name: Option<AccountName>,
+    pub name: Option<Label>,
     /// Keys to set; a value that is `null` or `""` removes its key. `null` or `""` in place of the object removes all.
     #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<Metadata>)]
@@ -450,13 +404,10 @@ mod tests {
 
     #[test]
     fn names_have_one_to_200_characters() {
-        assert!(AccountName::parse("é".repeat(200)).is_ok());
-        assert!(
-            AccountName::parse("\u{5d0}\u{5d1} \u{200f}(1)").is_ok(),
-            "letters that run from right to left"
-        );
+        assert!(Label::parse("é".repeat(200)).is_ok());
+        assert!(Label::parse("\u{5d0}\u{5d1} \u{200f}(1)").is_ok(), "letters that run from right to left");
         for text in ["", "  ", "a\0", &"a".repeat(201), "a\u{202e}b", "\u{2066}a", "a\u{2069}"] {
-            assert!(AccountName::parse(text).is_err(), "{text:?}");
+            assert!(Label::parse(text).is_err(), "{text:?}");
         }
     }
 }

@@ -27,16 +27,9 @@ pub struct BalanceSeen {
     pub balance: UsdcAmount,
     /// When the reading began.
     pub read_at: Timestamp,
-    /// The latest payments that the reading shows.
-    pub paid: Vec<PaidBefore>,
-}
-
-/// A payment before a reading. If nobody has looked since it was requested, the account held at least that much more
-/// before it. So even an unnoticed deposit shows by the payment that it made possible.
-#[derive(Debug, Clone, Copy)]
-pub struct PaidBefore {
-    pub amount: UsdcAmount,
-    pub asked_at: Timestamp,
+    /// The latest payments that the reading shows: how much, and when it was asked for. If nobody has looked since then, the
+    /// account held at least that much more before. So even an unnoticed deposit shows by the payment that it made possible.
+    pub paid: Vec<(UsdcAmount, Timestamp)>,
 }
 
 /// The balance of an account as it was last read for any webhook.
@@ -82,8 +75,8 @@ impl BalanceSeen {
 
     /// What the account held before. `None` when this is no news: a later reading is known, or the balance is the same.
     fn before(&self, known: KnownBalance) -> Option<UsdcAmount> {
-        let paid = self.paid.iter().filter(|paid| known.read_at < paid.asked_at);
-        let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.amount)));
+        let paid = self.paid.iter().filter(|(_, asked_at)| known.read_at < *asked_at);
+        let held = paid.fold(known.balance, |held, paid| held.max(self.balance.saturating_add(paid.0)));
         (self.is_later(known) && held != self.balance).then_some(held)
     }
 
@@ -102,8 +95,8 @@ impl BalanceSeen {
 mod tests {
     use super::*;
     use crate::{
-        AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EndpointHealth,
-        EventType, OperatorId, Provisioning, Subscription, Tags, WebhookId, WebhookStatus, WebhookUrl,
+        AccountId, AccountStatus, Address, ApprovalRule, DuplicateRule, EndpointHealth, EventType, Label,
+        OperatorId, Subscription, Tags, WebhookId, WebhookStatus, WebhookUrl,
     };
 
     fn at(second: i64) -> Timestamp {
@@ -118,7 +111,7 @@ mod tests {
         Account {
             id: AccountId::from_bytes([1; 16]),
             operator_id: OperatorId::from_bytes([2; 16]),
-            name: AccountName::parse("Ada").expect("valid"),
+            name: Label::parse("Ada").expect("valid"),
             metadata: None,
             tags: Tags::default(),
             address: Address::from_bytes([3; 32]),
@@ -128,7 +121,6 @@ mod tests {
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
             create_token_accounts: false,
-            provisioning: Provisioning::Ready,
             created_at: at(0),
         }
     }

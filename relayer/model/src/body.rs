@@ -163,7 +163,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::{AccountName, Scopes, Tags};
+    use crate::{Label, Scopes, Tags};
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -196,7 +196,7 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Typed {
         #[allow(dead_code)]
-        name: AccountName,
+        name: Label,
         #[allow(dead_code)]
         scopes: Option<Scopes>,
         #[allow(dead_code)]

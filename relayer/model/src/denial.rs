@@ -25,34 +25,9 @@ pub struct DenialHead {
 }
 
 impl DenialHead {
-    /// The head that this document makes.
-    pub fn of(number: u64, transfer_id: TransferId, document: &str) -> Self {
-        Self { number, transfer_id: Some(transfer_id), hash: Sha256::digest(document.as_bytes()).into() }
-    }
-
     /// The memo that records it on the chain.
     pub fn memo(&self, operator: &Address) -> String {
         format!("purser denials v1 {operator} {} {}", self.number, hex::encode(self.hash))
-    }
-}
-
-/// A denial before its signature.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsigned {
-    pub number: u64,
-    pub transfer_id: TransferId,
-    /// The JSON that is signed and hashed, in the form of RFC 8785.
-    pub document: String,
-}
-
-impl Unsigned {
-    pub fn head(&self) -> DenialHead {
-        DenialHead::of(self.number, self.transfer_id, &self.document)
-    }
-
-    pub fn signed(self, signature: [u8; 64]) -> Denial {
-        let Self { number, transfer_id, document } = self;
-        Denial { number, transfer_id, document, signature: bs58::encode(signature).into_string() }
     }
 }
 
@@ -61,12 +36,31 @@ impl Unsigned {
 pub struct Denial {
     pub number: u64,
     pub transfer_id: TransferId,
+    /// The JSON that is signed and hashed, in the form of RFC 8785.
     pub document: String,
     /// Base58.
     pub signature: String,
 }
 
 impl Denial {
+    /// The head of a chain that ends with it.
+    pub fn head(&self) -> DenialHead {
+        let hash = Sha256::digest(self.document.as_bytes()).into();
+        DenialHead { number: self.number, transfer_id: Some(self.transfer_id), hash }
+    }
+
+    /// The one that follows `before`, once its document is signed.
+    pub fn signed(
+        before: &DenialHead,
+        transfer_id: TransferId,
+        document: String,
+        signature: [u8; 64],
+    ) -> Self {
+        // Its document has the same number, or there is none.
+        let number = before.number.saturating_add(1);
+        Self { number, transfer_id, document, signature: bs58::encode(signature).into_string() }
+    }
+
     /// The line that a client gets and keeps in a file, also in the form of RFC 8785.
     pub fn line(&self) -> Box<RawValue> {
         let line = format!(r#"{{"denial":{},"signature":"{}"}}"#, self.document, self.signature);

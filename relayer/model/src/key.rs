@@ -7,9 +7,7 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::wire::schema::{AgentScope, CidrText, formed, written};
-use super::{
-    AccountId, AccountName, AllowedCidrs, CellName, KeyId, Network, OperatorId, Scope, Scopes, Timestamp,
-};
+use super::{AccountId, AllowedCidrs, CellName, KeyId, Label, Network, OperatorId, Scope, Scopes, Timestamp};
 
 words! {
     /// The kind of key, as it stands in its text.
@@ -185,7 +183,7 @@ impl KeyHint {
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateKey {
-    pub name: Option<AccountName>,
+    pub name: Option<Label>,
     /// From then on it is not valid. In the future; `null` for never.
     pub expires_at: Option<Timestamp>,
     /// From which addresses it may be used, as ranges in CIDR notation; without it, from anywhere.
@@ -200,7 +198,7 @@ pub struct CreateKey {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateOperatorKey {
-    name: Option<AccountName>,
+    name: Option<Label>,
     /// From then on it is not valid. In the future, and no later than the key that asks.
     expires_at: Option<Timestamp>,
     /// From which addresses it may be used, as ranges in CIDR notation, all of them within those of the key that asks.
@@ -230,7 +228,7 @@ pub struct ApiKey {
     #[serde(rename = "account_id")]
     #[schema(value_type = Option<AccountId>, required)]
     pub holder: KeyHolder,
-    #[schema(value_type = Option<AccountName>, required)]
+    #[schema(value_type = Option<Label>, required)]
     pub name: Option<String>,
     pub hint: KeyHint,
     pub created_at: Timestamp,

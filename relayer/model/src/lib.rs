@@ -49,16 +49,16 @@ mod webhook_secret;
 pub mod wire;
 
 pub use account::{
-    Account, AccountChange, AccountFilter, AccountName, AccountPlace, AccountStatus, ApprovalRule,
-    CreateAccount, DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange,
-    NAME_CHARS_MAX, Provisioning, ShownStatus,
+    Account, AccountChange, AccountFilter, AccountPlace, AccountStatus, ApprovalRule, CreateAccount,
+    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
+    ShownStatus,
 };
 pub use action::{
     ACTIONS_OF_LIMITS, Action, ActionFilter, ActionOutcome, ActionWord, ListedAction, SentTransaction,
 };
 pub use amount::{amount_from_json, amount_from_text, amount_to_json, limit_from_json};
 pub use approval::{ApprovalFilter, ApprovalState};
-pub use balance::{Balance, BalanceSeen, KnownBalance, PaidBefore};
+pub use balance::{Balance, BalanceSeen, KnownBalance};
 pub use body::{no_json, param_of, present, read_body};
 pub use budget::UpdateBudget;
 pub use cell::CellName;
@@ -70,7 +70,7 @@ pub use delivery::{
     Attempt, AttemptOutcome, BlockedBy, Delivery, DeliveryState, DeliveryStatus, RETRY_DELAYS, ReplayScope,
     Unanswered,
 };
-pub use denial::{Denial, DenialHead, Refused, Unsigned as UnsignedDenial, denials_filter};
+pub use denial::{Denial, DenialHead, Refused, denials_filter};
 pub use destination::{DestinationRules, URL_CHARS_MAX, WebhookUrl, may_reach};
 pub use event::{Event, EventType, HaltSet, PolicySet, SetBy, Subject};
 pub use grant::{GrantOpened, GrantOpener, GrantState, GrantTerms};
@@ -79,8 +79,8 @@ pub use history::{
     Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
 pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
-pub use label::check_name;
-pub use operator::{OpenDefence, Operator, OperatorName};
+pub use label::{Label, check_name};
+pub use operator::{OpenDefence, Operator};
 pub use page::{Cursor, Listing, Page, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};
 pub use payee::AskedPayee;
@@ -111,7 +111,7 @@ pub use stop::{Halted, Stop, Stopped};
 pub use tags::{TAG_CHARS_MAX, TAGS_MAX, Tag, Tags};
 pub use terms::Terms;
 pub use transfer_filter::TransferFilter;
-pub use transfer_sums::{PaidInDay, PaidToPayee, Refusals};
+pub use transfer_sums::{PaidBefore, PaidInDay};
 pub use webhook::{
     CreateWebhook, Delivering, DisabledReason, EndpointHealth, FAILING_MAX, FAILURES_MAX, SECRET_OVERLAP,
     Subscription, UpdateWebhook, WEBHOOK_ACCOUNTS_MAX, WEBHOOKS_MAX, Webhook, WebhookStatus,

@@ -2,7 +2,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::wire::schema::{Usdc, as_text};
-use super::{AccountId, RejectionReason, Timestamp, UsdcAmount};
+use super::{AccountId, Timestamp, UsdcAmount};
 
 /// What an account's transfers of one day paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,18 +14,9 @@ pub struct PaidInDay {
     pub payments: u64,
 }
 
-/// How many of an account's transfers were refused for a reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refusals {
-    pub account_id: AccountId,
-    pub reason: RejectionReason,
-    pub count: u64,
-}
-
 /// Settled payments from the account to one token account: the newest 10,000 at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = PaidBefore)]
-pub struct PaidToPayee {
+pub struct PaidBefore {
     /// How many there are.
     #[schema(maximum = 10000)]
     pub count: u64,
@@ -38,7 +29,7 @@ pub struct PaidToPayee {
     pub last_at: Option<Timestamp>,
 }
 
-impl PaidToPayee {
+impl PaidBefore {
     /// More are not counted.
     pub const COUNT_MAX: u64 = 10_000;
 }

@@ -20,7 +20,7 @@ use purser_chain::{AccountBounds, AgentAddresses, AgentCreation, AgentOnChain};
 use purser_model::{
     Account, AccountChange, AccountId, AccountStatus, ActionId, ApprovalRule, Balance, BudgetId,
     Counterparties, CreateAccount, DuplicateRule, Halt, HaltedBy, Operator, PolicyUpdate, Principal,
-    Provisioning, SeededRandom, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
+    SeededRandom, SpendingPolicy, Timestamp, UsdcAmount, new_agent_id,
 };
 use purser_policy::Warning;
 use purser_store::StoreError;
@@ -143,7 +143,6 @@ async fn provision(
         duplicates: DuplicateRule::AsAsked,
         approvals: ApprovalRule::On,
         create_token_accounts: false,
-        provisioning: Provisioning::Requested,
         created_at: now,
     };
     let is_asked_again =
@@ -170,7 +169,6 @@ async fn provision(
     }
     crash_point!("account.created");
     inside.store.accounts.mark_account_ready(operator.id, id).await?;
-    let account = Account { provisioning: Provisioning::Ready, ..account };
     if matches!(created, AgentCreation::AlreadyThere) {
         return look_at(inside, operator, account).await.map(Some);
     }
@@ -195,8 +193,7 @@ async fn find_made(
     operator: &Operator,
     account: &Account,
 ) -> Result<Option<AccountView>, ServiceError> {
-    let account = Account { provisioning: Provisioning::Ready, ..account.clone() };
-    match look_at(inside, operator, account).await {
+    match look_at(inside, operator, account.clone()).await {
         Ok(view) => {
             inside.store.accounts.mark_account_ready(operator.id, view.account.id).await?;
             Ok(Some(view))

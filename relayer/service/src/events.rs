@@ -8,7 +8,7 @@ use purser_base::crash_point::crash_point;
 use purser_chain::AgentOnChain;
 use purser_model::{
     Account, AccountId, BalanceSeen, Event, EventId, EventType, Operator, OperatorId, Page, PageRequest,
-    PaidBefore, Transfer,
+    Timestamp, Transfer, UsdcAmount,
 };
 use purser_policy::PaidTags;
 
@@ -29,7 +29,7 @@ pub fn place_until_stopped(inside: &Arc<Inside>) {
             crash_point!("place.after");
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = written.wait() => {}
+                _ = written.changed() => {}
                 () = tokio::time::sleep(PLACED_WITHIN) => {}
             }
         }
@@ -53,9 +53,9 @@ impl EventsFilter {
 }
 
 /// The balance before a payment, as far as the account's reading shows it: the node may lag behind.
-fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<PaidBefore> {
+fn paid_before(payment: &Transfer, agent: &AgentOnChain) -> Option<(UsdcAmount, Timestamp)> {
     let asked_at = payment.created_at;
-    let paid = PaidBefore { amount: payment.request.amount, asked_at };
+    let paid = (payment.request.amount, asked_at);
     PaidTags(&agent.tags).contains(payment.id.tag(), asked_at.unix_seconds()).then_some(paid)
 }
 
@@ -114,7 +114,7 @@ pub async fn look_at_balance(
     let latest = inside.store.transfers.list_latest_signed(account).await?;
     seen.paid = latest.iter().filter_map(|payment| paid_before(payment, &agent)).collect();
     // A reading that shows a payment happened after that payment was asked for.
-    seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, paid| read_at.max(paid.asked_at));
+    seen.read_at = seen.paid.iter().fold(seen.read_at, |read_at, (_, asked_at)| read_at.max(*asked_at));
     observe_balance(inside, account, seen).await
 }
 

@@ -7,8 +7,8 @@ use super::error::{Resource, ServiceError};
 use super::reads::{addresses, read_operator};
 use purser_chain::{AccountBounds, AgentOnChain, OperatorOnChain};
 use purser_model::{
-    Account, AccountFilter, AccountId, AccountName, AccountStatus, Invalid, Operator, SELECTED_MAX,
-    Selection, SpendingPolicy,
+    Account, AccountFilter, AccountId, AccountStatus, Invalid, Label, Operator, SELECTED_MAX, Selection,
+    SpendingPolicy,
 };
 use purser_policy::Warning;
 
@@ -46,7 +46,7 @@ pub enum Will {
 pub struct Planned {
     pub id: AccountId,
     /// `None`: there is no such account of the operator.
-    pub name: Option<AccountName>,
+    pub name: Option<Label>,
     /// Of its policy.
     pub version: Option<u64>,
     /// The one version that a policy is changed at.

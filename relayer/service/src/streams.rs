@@ -193,7 +193,7 @@ impl Reading {
                 self.read = found.into_iter();
                 return Ok(true);
             }
-            let _ = tokio::time::timeout(LOOK_EVERY, written.wait()).await;
+            let _ = tokio::time::timeout(LOOK_EVERY, written.changed()).await;
             tokio::time::sleep(GATHERING).await;
         }
     }

@@ -11,18 +11,20 @@ use purser_model::{
 
 row! { Account {
     id: account_id, operator_id, name, metadata, tags, address, token_account, status, allowlist_entries,
-    duplicates, approvals, create_token_accounts, provisioning, created_at,
+    duplicates, approvals, create_token_accounts, created_at,
 }}
 
-/// Inserts an account.
-pub(super) fn insert(account: &Account) -> Query {
-    sql! {"INSERT INTO accounts {row}", row = columns! { ..account }}
+/// Inserts an account that is `ready`, or only `requested`: written before its creation is sent to the chain. Nobody sees it
+/// until it is ready.
+pub(super) fn insert(account: &Account, provisioning: &'static str) -> Query {
+    sql! {"INSERT INTO accounts {row}", row = columns! { ..account, provisioning }}
 }
 
 impl Accounts {
     /// Inserts an account without checking the operator's quotas.
+    #[cfg(any(test, feature = "testing"))]
     pub async fn insert_account(&self, account: &Account) -> Result<()> {
-        insert(account).run(self.writer()).await
+        insert(account, "ready").run(self.writer()).await
     }
 
     /// The account is on the chain: from now on finders and lists show it.

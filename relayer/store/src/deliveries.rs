@@ -13,15 +13,6 @@ use purser_model::{
     WebhookId,
 };
 
-/// A delivery that this process has leased, to be attempted now.
-#[derive(Debug, Clone)]
-pub struct LeasedDelivery {
-    pub webhook_id: WebhookId,
-    pub event: Event,
-    /// Failed attempts in this round.
-    pub failures: u32,
-}
-
 // Without its attempts.
 row! { Delivery of deliveries from row {
     webhook_id, event_id, event_type = row.get("event_type")?,
@@ -118,7 +109,8 @@ impl Deliveries {
         Ok(())
     }
 
-    /// Leases up to `rows_max` of a webhook's due and unleased deliveries, longest due first.
+    /// Leases up to `rows_max` of a webhook's due and unleased deliveries, longest due first: the event of each, and how many
+    /// attempts failed in this round.
     /// The caller holds them until `lease_expires_at`.
     pub async fn take_due_deliveries(
         &self,
@@ -126,7 +118,7 @@ impl Deliveries {
         now: Timestamp,
         lease_expires_at: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<LeasedDelivery>> {
+    ) -> Result<Vec<(Event, u32)>> {
         let Webhook { id, operator_id, .. } = webhook;
         // A separate CTE, so that Postgres runs it once; inside a join it may run repeatedly and exceed the limit.
         let leased: Vec<(EventId, u32)> = sql! {
@@ -157,7 +149,7 @@ impl Deliveries {
         let with_failures = |event: Event| {
             let of_event = leased.iter().find(|(id, _)| *id == event.id);
             let (_, failures) = of_event.ok_or_else(|| unreadable("event_id"))?;
-            Ok(LeasedDelivery { webhook_id: *id, event, failures: *failures })
+            Ok((event, *failures))
         };
         events.into_iter().map(with_failures).collect()
     }

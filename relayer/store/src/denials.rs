@@ -1,4 +1,4 @@
-//! Denials: derived from refused transfers, one each, in one chain per operator. See `domain::denial`.
+//! Denials: derived from refused transfers, one each, in one chain per operator. See `purser_model::denial`.
 
 use super::due::Due;
 use super::query::{Each, columns, sql};
@@ -35,9 +35,7 @@ impl Denials {
     /// The end of the operator's chain.
     pub async fn find_denial_head(&self, operator: OperatorId) -> Result<DenialHead> {
         let last = self.list_denials(operator, 0, None, 1).await?.pop();
-        Ok(last.map_or_else(DenialHead::default, |last| {
-            DenialHead::of(last.number, last.transfer_id, &last.document)
-        }))
+        Ok(last.map_or_else(DenialHead::default, |last| last.head()))
     }
 
     /// For a worker: extends the operator's chain, all or nothing. `AlreadyThere`, `Superseded`: another relayer

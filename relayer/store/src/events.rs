@@ -39,16 +39,6 @@ pub(super) struct Outbox {
     written: watch::Sender<()>,
 }
 
-/// Signals when this process has written events since this was created or last waited for.
-pub struct EventsWritten(watch::Receiver<()>);
-
-impl EventsWritten {
-    pub async fn wait(&mut self) {
-        // The sender lives as long as the store.
-        let _ = self.0.changed().await;
-    }
-}
-
 impl Outbox {
     /// Events were written, and deliveries for these webhooks. Call this after the commit.
     pub(super) fn hint(&self, webhooks: impl IntoIterator<Item = WebhookId>) {
@@ -68,9 +58,9 @@ impl Events {
         std::mem::take(&mut *self.outbox.hinted.lock())
     }
 
-    /// Signals when this process writes events from now on.
-    pub fn events_written(&self) -> EventsWritten {
-        EventsWritten(self.outbox.written.subscribe())
+    /// Changes when this process writes events from now on. Its sender lives as long as the store.
+    pub fn events_written(&self) -> watch::Receiver<()> {
+        self.outbox.written.subscribe()
     }
 
     /// The operator's event with this id.

@@ -6,21 +6,11 @@ use super::chain_wins::reopen_unpaid;
 use super::events::announce;
 use super::marks::{Mark, one_of};
 use super::query::sql;
-use super::row::{Listed, row};
 use super::{Index, Result, ledgers};
 use purser_model::{AccountId, EntryKind, Network, OperatorId, Timestamp, TransferId, UsdcAmount};
 
 /// An entry that a fork dropped.
-struct Undone {
-    account: (OperatorId, AccountId),
-    kind: EntryKind,
-    amount: UsdcAmount,
-    transfer_id: Option<TransferId>,
-}
-
-row! { Undone {
-    account(operator_id, account_id) = (operator_id, account_id), kind, amount: amount_usdc, transfer_id,
-}}
+type Undone = (OperatorId, AccountId, EntryKind, UsdcAmount, Option<TransferId>);
 
 impl Index {
     /// For the indexer: up to `rows_max` transactions of every operator's history on `network` that are not final,
@@ -61,8 +51,8 @@ impl Index {
         let undo = sql! {
             "DELETE FROM history
              WHERE network = {network} AND slot = {slot} AND tx_signature = {signature} AND NOT is_final
-             RETURNING {columns}",
-            columns = Undone::COLUMNS, network, slot, signature
+             RETURNING operator_id, account_id, kind, amount_usdc, transfer_id",
+            network, slot, signature
         };
         let signature = signature.clone();
         self.write_events(move |tx| {
@@ -70,13 +60,14 @@ impl Index {
                 let undone: Vec<Undone> = undo.fetch_all(&mut *tx).await?;
                 let mut events = Vec::new();
                 // Transfers before ledgers: every process locks them in this order.
-                for Undone { account, kind, transfer_id, .. } in &undone {
-                    if let (EntryKind::Transfer, Some(transfer_id)) = (kind, *transfer_id) {
-                        events.extend(reopen_unpaid(tx, *account, transfer_id, &signature, now).await?);
+                for &(operator, account, kind, _, transfer_id) in &undone {
+                    if let (EntryKind::Transfer, Some(transfer_id)) = (kind, transfer_id) {
+                        let account = (operator, account);
+                        events.extend(reopen_unpaid(tx, account, transfer_id, &signature, now).await?);
                     }
                 }
-                for Undone { account, kind, amount, .. } in &undone {
-                    ledgers::unbook(tx, *account, ledgers::change_of(*kind, *amount)).await?;
+                for &(operator, account, kind, amount, _) in &undone {
+                    ledgers::unbook(tx, (operator, account), ledgers::change_of(kind, amount)).await?;
                 }
                 announce(tx, &events).await?;
                 Ok(undone.len())

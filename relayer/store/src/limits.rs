@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::events::announce;
-use super::policies::find_daily_limit;
+use super::policies::find_version;
 use super::query::{Each, sql};
 use super::{Database, Events, Result, Transaction};
 use futures::FutureExt;
@@ -101,7 +101,8 @@ pub(super) async fn reached_by(
     if kept == 0 {
         return Ok(Vec::new());
     }
-    match find_daily_limit(tx, entry.account_key(), spent.policy_version).await? {
+    let policy = find_version(tx, entry.account_key(), spent.policy_version).await?;
+    match policy.map(|policy| policy.max_daily_spend) {
         Some(Limit::AtMost(cap)) => Ok(Event::limits_reached(entry, cap, now)),
         Some(Limit::Unlimited) | None => Ok(Vec::new()),
     }

@@ -87,16 +87,8 @@ impl Policies {
     }
 }
 
-/// The daily limit of payments under this policy. `None`: the policy is not read yet.
-pub(super) async fn find_daily_limit(
-    tx: &mut Transaction<'_>,
-    account: AccountKey,
-    version: u64,
-) -> Result<Option<Limit>> {
-    Ok(find_version(tx, account, version).await?.map(|policy| policy.max_daily_spend))
-}
-
-async fn find_version(
+/// The policy with this version. `None`: it is not read yet.
+pub(super) async fn find_version(
     on: impl Into<Target<'_>>,
     (operator, account): AccountKey,
     version: u64,

@@ -23,7 +23,7 @@ impl Accounts {
     /// accounts, or not this many entries.
     pub async fn insert_account_within(&self, account: &Account, quotas: Quotas) -> Result<()> {
         let (operator, entries) = (account.operator_id, account.allowlist_entries);
-        let insert = insert(account);
+        let insert = insert(account, "requested");
         self.write(move |tx| {
             async move {
                 let held = hold(tx, operator).await?;

@@ -5,10 +5,10 @@ use super::row::row;
 use super::transfer_sums::{SUMS, sum_of};
 use super::{History, Result};
 use purser_model::{
-    AccountId, Address, OperatorId, PaidToPayee, Timestamp, TransferId, UsdcAmount, position_after,
+    AccountId, Address, OperatorId, PaidBefore, Timestamp, TransferId, UsdcAmount, position_after,
 };
 
-row! { PaidToPayee { count: payments, amount(whole, fraction) = sum_of(whole, fraction), last_at } }
+row! { PaidBefore { count: payments, amount(whole, fraction) = sum_of(whole, fraction), last_at } }
 
 impl History {
     /// Up to `rows_max` amounts of the operator's account: payments and withdrawals that became visible after `since`,
@@ -45,7 +45,7 @@ impl History {
         &self,
         (operator, account, transfer): (OperatorId, AccountId, TransferId),
         payee: &Address,
-    ) -> Result<PaidToPayee> {
+    ) -> Result<PaidBefore> {
         let kept = sql! {
             "SELECT paid_before_count, paid_before_usdc, paid_before_last_at FROM transfers
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NOT NULL",
@@ -54,10 +54,10 @@ impl History {
         .fetch_optional(self.reader())
         .await?;
         if let Some((count, amount, last_at)) = kept {
-            return Ok(PaidToPayee { count, amount, last_at });
+            return Ok(PaidBefore { count, amount, last_at });
         }
         let paid = self.sum_paid_to(operator, account, payee).await?;
-        let PaidToPayee { count, amount, last_at } = paid;
+        let PaidBefore { count, amount, last_at } = paid;
         sql! {
             "UPDATE transfers SET paid_before_count = {count}, paid_before_usdc = {amount}, paid_before_last_at = {last_at}
              WHERE operator_id = {operator} AND transfer_id = {transfer} AND paid_before_count IS NULL",
@@ -68,15 +68,15 @@ impl History {
         Ok(paid)
     }
 
-    /// What the operator's account has paid to this token account, over the newest [`PaidToPayee::COUNT_MAX`] payments to it.
+    /// What the operator's account has paid to this token account, over the newest [`PaidBefore::COUNT_MAX`] payments to it.
     pub(super) async fn sum_paid_to(
         &self,
         operator: OperatorId,
         account: AccountId,
         payee: &Address,
-    ) -> Result<PaidToPayee> {
+    ) -> Result<PaidBefore> {
         // Read from the index alone, which begins with the account.
-        let summed: Option<PaidToPayee> = sql! {
+        let summed: Option<PaidBefore> = sql! {
             "SELECT COUNT(*) AS payments, {sums}, MAX(created_at) AS last_at
              FROM (
                  SELECT created_at, amount_usdc FROM history
@@ -84,7 +84,7 @@ impl History {
                          SELECT account_id FROM accounts WHERE operator_id = {operator} AND account_id = {account})
                      AND counterparty = {payee} AND kind = 'transfer' AND status = 'settled'
                  ORDER BY created_at DESC LIMIT {rows_max}) AS newest",
-            sums = SUMS, operator, account, payee = *payee, rows_max = PaidToPayee::COUNT_MAX
+            sums = SUMS, operator, account, payee = *payee, rows_max = PaidBefore::COUNT_MAX
         }
         .fetch_optional(self.lister())
         .await?;

@@ -12,12 +12,12 @@ use super::row::{At, Column, Row, Stored};
 use super::statement::{Bound, Value};
 use purser_model::wire::PolicyFields;
 use purser_model::{
-    AccountId, AccountName, AccountStatus, ActionId, ActionOutcome, ActionWord, Address, AllowedCidrs,
-    ApprovalRule, Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType,
-    FailureCode, Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyHolder, KeyId, Limit, Memo, Metadata,
-    Network, OperatorId, OperatorName, PasskeyId, PaymentNumber, PolicyReason, Provisioning, Recipient,
-    RejectionReason, Scopes, SealedSecret, Seed, SessionId, SpendingPolicy, Tags, Timestamp, TransferId,
-    Unanswered, UsdcAmount, WebhookId, WebhookUrl,
+    AccountId, AccountStatus, ActionId, ActionOutcome, ActionWord, Address, AllowedCidrs, ApprovalRule,
+    Counterparty, DisabledReason, DuplicateRule, EntryId, EntryKind, EventId, EventType, FailureCode,
+    Fingerprint, HashedKey, IdempotencyKey, KeyHint, KeyHolder, KeyId, Label, Limit, Memo, Metadata, Network,
+    OperatorId, PasskeyId, PaymentNumber, PolicyReason, Recipient, RejectionReason, Scopes, SealedSecret,
+    Seed, SessionId, SpendingPolicy, Tags, Timestamp, TransferId, Unanswered, UsdcAmount, WebhookId,
+    WebhookUrl,
 };
 
 /// How types are written: a type, a name for its value, and the text or number of it.
@@ -66,7 +66,7 @@ macro_rules! as_text {
 as_text! {
     AccountId ActionId EntryId EventId KeyId OperatorId PasskeyId TransferId WebhookId
     ActionOutcome ActionWord IpAddr SessionId
-    AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network Provisioning
+    AccountStatus Address ApprovalRule Counterparty DisabledReason DuplicateRule EntryKind EventType FailureCode Network
     RejectionReason Scopes Tags Timestamp Unanswered UsdcAmount
 }
 
@@ -74,7 +74,6 @@ written! {
     text:
     str, text => text.to_owned();
     String, text => text.clone();
-    AccountName, name => name.as_str().to_owned();
     AllowedCidrs, cidrs => serde_json::Value::from(cidrs.texts()).to_string();
     Base64, bytes => STANDARD.encode(&bytes.0);
     Fingerprint, fingerprint => fingerprint.to_hex();
@@ -83,7 +82,7 @@ written! {
     KeyHint, hint => hint.as_str().to_owned();
     Memo, memo => memo.as_str().to_owned();
     Metadata, metadata => metadata.json().get().to_owned();
-    OperatorName, name => name.as_str().to_owned();
+    Label, name => name.as_str().to_owned();
     PolicyReason, reason => reason.as_str().to_owned();
     RawValue, json => json.get().to_owned();
     Box<RawValue>, json => json.get().to_owned();
@@ -98,7 +97,6 @@ written! {
 
 read! {
     String:
-    AccountName, text => Some(Self::from_stored(text));
     AllowedCidrs, json => serde_json::from_str::<Vec<String>>(&json).ok().and_then(|texts| Self::from_stored(&texts));
     Base64, text => STANDARD.decode(text).ok().map(Self);
     Box<RawValue>, json => RawValue::from_string(json).ok();
@@ -106,7 +104,7 @@ read! {
     KeyHint, text => Some(Self::from_stored(text));
     Memo, text => Some(Self::written(&text));
     Metadata, json => RawValue::from_string(json).ok().and_then(|json| Self::parse(&json).ok());
-    OperatorName, text => Some(Self::from_stored(text));
+    Label, text => Some(Self::from_stored(text));
     PolicyReason, text => Some(Self::from_stored(text));
     Recipient, text => Self::parse(text).ok();
     SealedSecret, text => Some(Self::from_stored(text));

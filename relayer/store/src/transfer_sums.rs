@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::query::{Piece, Place, Sql, sql};
 use super::row::row;
 use super::{Result, Transfers};
-use purser_model::{OperatorId, PaidInDay, Refusals, Timestamp, TransferId, UsdcAmount};
+use purser_model::{AccountId, OperatorId, PaidInDay, RejectionReason, Timestamp, TransferId, UsdcAmount};
 
 const MICROS: u128 = 1_000_000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -25,8 +25,6 @@ pub(super) fn sum_of(whole: u64, fraction: u64) -> UsdcAmount {
 }
 
 row! { PaidInDay { account_id, day, amount(whole, fraction) = sum_of(whole, fraction), payments } }
-
-row! { Refusals { account_id, reason, count: refusals } }
 
 impl Transfers {
     /// What each of the operator's accounts paid in each of the days that begin at `days`, over the newest `rows_max` transfers
@@ -70,10 +68,10 @@ impl Transfers {
         operator: OperatorId,
         since: Timestamp,
         rows_max: u32,
-    ) -> Result<Vec<Refusals>> {
+    ) -> Result<Vec<(AccountId, RejectionReason, u64)>> {
         // Ids begin with the time of their requests.
         sql! {
-            "SELECT account_id, reason, COUNT(*) AS refusals
+            "SELECT account_id, reason, COUNT(*)
              FROM (
                  SELECT account_id, reason FROM transfers
                  WHERE operator_id = {operator} AND ended_at IS NOT NULL AND state = 'rejected'

@@ -35,13 +35,9 @@ const BEGINNING_MIN: usize = 16;
 #[derive(Clone)]
 pub(super) struct Writer {
     requests: mpsc::UnboundedSender<Request>,
-    waiting: QueueMetrics,
-}
-
-/// How much work is waiting, and how long work waited, in seconds.
-#[derive(Clone)]
-struct QueueMetrics {
-    now: Gauge,
+    /// How much work is waiting.
+    waiting: Gauge,
+    /// How long work waited, in seconds.
     waits: Histogram,
 }
 
@@ -73,7 +69,7 @@ struct RequestedWork<F, T> {
     result: Option<Result<T>>,
     answer: oneshot::Sender<Result<T>>,
     /// `None` once its turn has come.
-    waiting: Option<(Instant, QueueMetrics)>,
+    waiting: Option<(Instant, Gauge, Histogram)>,
 }
 
 impl<F, T> Work for RequestedWork<F, T>
@@ -83,9 +79,9 @@ where
 {
     fn run<'c>(&'c mut self, tx: &'c mut Transaction<'_>) -> BoxFuture<'c, bool> {
         async move {
-            if let Some((since, waiting)) = self.waiting.take() {
-                waiting.now.dec();
-                waiting.waits.observe(since.elapsed().as_secs_f64());
+            if let Some((since, waiting, waits)) = self.waiting.take() {
+                waiting.dec();
+                waits.observe(since.elapsed().as_secs_f64());
             }
             self.result = None;
             self.result.insert(self.work.clone()(tx).await).is_ok()
@@ -114,12 +110,12 @@ impl Writer {
             .name("sqlite writer".into())
             .spawn(move || write_until_closed(writing, inbox))
             .map_err(StoreError::unavailable)?;
-        Ok(Self { requests, waiting: QueueMetrics { now: Gauge::default(), waits } })
+        Ok(Self { requests, waiting: Gauge::default(), waits })
     }
 
     /// How much work is waiting.
     pub fn waiting(&self) -> usize {
-        usize::try_from(self.waiting.now.get()).unwrap_or(0)
+        usize::try_from(self.waiting.get()).unwrap_or(0)
     }
 
     /// Runs `work` in a transaction, and answers once that is committed. `work` must await nothing but statements. It
@@ -139,9 +135,9 @@ impl Writer {
             return Err(StoreError::unavailable("too many writes are queued"));
         }
         let (answer, answered) = oneshot::channel();
-        let waiting = Some((Instant::now(), self.waiting.clone()));
+        let waiting = Some((Instant::now(), self.waiting.clone(), self.waits.clone()));
         let asked = RequestedWork { work, result: None, answer, waiting };
-        self.waiting.now.inc();
+        self.waiting.inc();
         self.requests.send(Request::Work(Box::new(asked), turn)).map_err(|_| gone())?;
         let answered = tokio::time::timeout(CALL_LIMIT, answered).await;
         answered.map_err(|_| overdue())?.unwrap_or_else(|_| Err(gone()))

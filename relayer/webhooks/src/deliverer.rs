@@ -19,8 +19,10 @@ use purser_base::lookup::LOOKED_UP_FOR;
 use purser_base::metrics::Metrics;
 use purser_base::shares::{Outgoing, Share};
 use purser_base::tasks::Tasks;
-use purser_model::{Attempt, DeliveryState, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus};
-use purser_store::{AttemptMade, Deliveries, LeasedDelivery, StoreError, Webhooks};
+use purser_model::{
+    Attempt, DeliveryState, Event, SealingKey, Webhook, WebhookId, WebhookSecret, WebhookStatus,
+};
+use purser_store::{AttemptMade, Deliveries, StoreError, Webhooks};
 
 /// How long a process holds a taken delivery: an attempt, recording it, and some slack.
 pub(super) const LEASE: Duration = Duration::from_secs(ATTEMPT_TIMEOUT.as_secs() * 3);
@@ -131,7 +133,7 @@ impl Deliverer {
         &self,
         id: WebhookId,
         under_way: usize,
-    ) -> Result<Vec<(Arc<Endpoint>, LeasedDelivery, Share)>, StoreError> {
+    ) -> Result<Vec<(Arc<Endpoint>, (Event, u32), Share)>, StoreError> {
         let Some(endpoint) = self.find_endpoint(id).await?.map(Arc::new) else { return Ok(Vec::new()) };
         let lane = self.lanes.of(&endpoint.webhook);
         // Several at a time rather than one by one.
@@ -143,7 +145,7 @@ impl Deliverer {
         Ok(taken.into_iter().zip(places).map(|(one, place)| (endpoint.clone(), one, place)).collect())
     }
 
-    async fn take(&self, webhook: &Webhook, places: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
+    async fn take(&self, webhook: &Webhook, places: usize) -> Result<Vec<(Event, u32)>, StoreError> {
         let rows_max = u32::try_from(places).unwrap_or(u32::MAX);
         if rows_max == 0 {
             return Ok(Vec::new());
@@ -152,38 +154,34 @@ impl Deliverer {
         self.deliveries.take_due_deliveries(webhook, now, now.after(LEASE), rows_max).await
     }
 
-    async fn deliver(&self, endpoint: Arc<Endpoint>, delivery: LeasedDelivery, place: Share) {
+    async fn deliver(&self, endpoint: Arc<Endpoint>, (event, failures): (Event, u32), place: Share) {
         let started_at = (self.clock)();
         let previous = endpoint.previous.as_ref();
-        let body = delivery.event.envelope().get().into();
-        let payload = Payload::new(delivery.event.id, body, started_at, &endpoint.secret, previous);
-        let (begun, operator_id) = (Instant::now(), delivery.event.operator_id);
+        let body = event.envelope().get().into();
+        let payload = Payload::new(event.id, body, started_at, &endpoint.secret, previous);
+        let (begun, operator_id, webhook_id) = (Instant::now(), event.operator_id, endpoint.webhook.id);
         let posting = self.post.post(&endpoint.webhook.url, payload);
         let outcome = LOOKED_UP_FOR.scope(operator_id, posting).await;
         let ended_at = (self.clock)();
         drop(place);
         let Ok(outcome) = outcome else {
             let again_at = ended_at.after(AGAIN_AFTER);
-            let postponed = self.deliveries.postpone_delivery(
-                (operator_id, delivery.webhook_id),
-                delivery.event.id,
-                again_at,
-            );
+            let postponed = self.deliveries.postpone_delivery((operator_id, webhook_id), event.id, again_at);
             if let Err(error) = postponed.await {
                 tracing::warn!(%error, "cannot release a delivery; its lease will expire");
             }
             return;
         };
-        self.lanes.took(delivery.webhook_id, begun.elapsed());
+        self.lanes.took(webhook_id, begun.elapsed());
         let next = if outcome.is_success() {
             DeliveryState::Delivered { delivered_at: ended_at }
         } else {
-            DeliveryState::after_failure(delivery.failures, ended_at)
+            DeliveryState::after_failure(failures, ended_at)
         };
         let made = AttemptMade {
             operator_id,
-            webhook_id: delivery.webhook_id,
-            event_id: delivery.event.id,
+            webhook_id,
+            event_id: event.id,
             attempt: Attempt { started_at, ended_at, outcome },
             next,
         };

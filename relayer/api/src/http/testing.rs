@@ -22,8 +22,8 @@ use purser_base::shares::Outgoing;
 use purser_chain::scripted::ScriptedNetwork;
 use purser_model::wire::PolicyFields;
 use purser_model::{
-    Address, ApiKey, KeyHolder, KeyId, KeyRole, Network, Operator, OperatorId, OperatorName, PlainKey,
-    Quotas, Scopes, SealingKey, SpendingPolicy, UsdcAmount,
+    Address, ApiKey, KeyHolder, KeyId, KeyRole, Label, Network, Operator, OperatorId, PlainKey, Quotas,
+    Scopes, SealingKey, SpendingPolicy, UsdcAmount,
 };
 use purser_service::{
     Chains, ExplorerUrl, NetworkParts, PendingLimits, ReadLimiter, RefusalLimits, Services, Setup,
@@ -279,7 +279,7 @@ pub async fn operator_key(store: &Store, number: u8) -> String {
     let operator = Operator {
         id: OperatorId::from_bytes([number; 16]),
         network: Network::Test,
-        name: OperatorName::parse("operator").expect("valid"),
+        name: Label::parse("operator").expect("valid"),
         address: operator_address(number),
         requires_reason: false,
         created_at: now,

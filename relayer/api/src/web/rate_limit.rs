@@ -114,7 +114,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purser_model::{Address, Network, Operator, OperatorName, Scopes, Timestamp};
+    use purser_model::{Address, Label, Network, Operator, Scopes, Timestamp};
 
     fn limit(per_second: u32, burst: u32, times: u32) -> RateLimit {
         let positive = |number| NonZeroU32::new(number).expect("positive");
@@ -126,7 +126,7 @@ mod tests {
         let operator = Operator {
             id: OperatorId::from_bytes([operator; 16]),
             network: Network::Test,
-            name: OperatorName::parse("Acme").expect("valid"),
+            name: Label::parse("Acme").expect("valid"),
             address: Address::from_bytes([operator; 32]),
             requires_reason: false,
             created_at: Timestamp::from_unix_seconds(0),

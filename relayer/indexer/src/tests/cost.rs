@@ -5,8 +5,7 @@ use super::{CLOCK, Scene};
 use crate::walk::Walked;
 use purser_chain::Commitment;
 use purser_model::{
-    Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, Network,
-    Provisioning, Tags,
+    Account, AccountId, AccountStatus, Address, ApprovalRule, DuplicateRule, Label, Network, Tags,
 };
 use purser_store::WalkOwner;
 
@@ -26,7 +25,7 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
         let account = Account {
             id: AccountId::from_bytes(id),
             operator_id: operator.id,
-            name: AccountName::parse("one of many").expect("valid"),
+            name: Label::parse("one of many").expect("valid"),
             metadata: None,
             tags: Tags::default(),
             address: Address::from_bytes(bytes),
@@ -36,7 +35,6 @@ async fn ten_thousand_accounts_are_swept_with_at_most_110_calls() {
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
             create_token_accounts: false,
-            provisioning: Provisioning::Ready,
             created_at: CLOCK.now(),
         };
         scene.store.accounts.insert_account(&account).await.expect("inserted");

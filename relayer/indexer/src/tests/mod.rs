@@ -20,8 +20,8 @@ use super::{Indexer, IndexerParts};
 use purser_base::shares::Outgoing;
 use purser_chain::{Commitment, SolanaHistory};
 use purser_model::{
-    Account, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry,
-    HistoryFilter, Network, Operator, OperatorName, Provisioning, Quotas, Tags, Timestamp,
+    Account, AccountStatus, Address, ApprovalRule, DuplicateRule, EntryOutcome, HistoryEntry, HistoryFilter,
+    Label, Network, Operator, Quotas, Tags, Timestamp,
 };
 use purser_service::{Chains, ReadLimiter, Services, Setup, SystemClock, Tasks, WebhookParts};
 use purser_store::Store;
@@ -58,7 +58,7 @@ impl Scene {
             let registered = Operator {
                 id: operator.id,
                 network: Network::Test,
-                name: OperatorName::parse("operator").expect("valid"),
+                name: Label::parse("operator").expect("valid"),
                 address: operator.address,
                 requires_reason: false,
                 created_at: CLOCK.now(),
@@ -69,7 +69,7 @@ impl Scene {
             let account = Account {
                 id: agent.id,
                 operator_id: world.operators[agent.operator].id,
-                name: AccountName::parse("agent").expect("valid"),
+                name: Label::parse("agent").expect("valid"),
                 metadata: None,
                 tags: Tags::default(),
                 address: agent.address,
@@ -79,7 +79,6 @@ impl Scene {
                 duplicates: DuplicateRule::AsAsked,
                 approvals: ApprovalRule::On,
                 create_token_accounts: false,
-                provisioning: Provisioning::Ready,
                 created_at: CLOCK.now(),
             };
             store.accounts.insert_account(&account).await.expect("inserted");

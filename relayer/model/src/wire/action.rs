@@ -9,7 +9,7 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::schema::{RequestIdText, Signature, anything, named_text, text, written};
-use crate::{AccountName, ActionId, ActionOutcome, KeyHint, KeyId, ListedAction, Timestamp};
+use crate::{ActionId, ActionOutcome, KeyHint, KeyId, Label, ListedAction, Timestamp};
 
 /// Longer objects are not kept, in bytes.
 const JSON_BYTES_MAX: usize = 2_000;
@@ -58,7 +58,7 @@ pub struct ActionResponse {
     /// The key of the request, or of the session; `null` for the command line on the server.
     #[schema(required)]
     key_id: Option<KeyId>,
-    #[schema(value_type = Option<AccountName>, required)]
+    #[schema(value_type = Option<Label>, required)]
     pub key_name: Option<String>,
     #[schema(required)]
     key_hint: Option<KeyHint>,
@@ -86,7 +86,7 @@ pub struct ActionResponse {
     /// When it began.
     created_at: Timestamp,
     /// Of the passkey that opened its session, also where that was removed since.
-    #[schema(value_type = Option<AccountName>, required)]
+    #[schema(value_type = Option<Label>, required)]
     pub passkey_name: Option<String>,
 }
 

@@ -6,20 +6,19 @@ use utoipa::openapi::schema::Object;
 
 use super::schema::{Message, OtherSide, PolicyVersionNumber, named_text, text, written};
 use crate::{
-    AccountId, Address, CheckedRule, DenialHead, Limit, Network, Refused, RejectionReason, RuleCheck,
-    Timestamp, TransferId, TransferState, UnsignedDenial, UsdcAmount,
+    AccountId, Address, CheckedRule, Denial, DenialHead, Limit, Network, Refused, RejectionReason, RuleCheck,
+    Timestamp, TransferId, TransferState, UsdcAmount,
 };
 
 const VERSION: u32 = 1;
 
-impl UnsignedDenial {
-    /// The denial of a transfer, following `before`, for `key` to sign. `None`: the transfer was not refused.
-    pub fn of(refused: &Refused, before: &DenialHead, key: Address) -> Option<Self> {
+impl Denial {
+    /// What `key` signs about a transfer, following `before`. `None`: the transfer was not refused.
+    pub fn document_of(refused: &Refused, before: &DenialHead, key: Address) -> Option<String> {
         let number = before.number.checked_add(1)?;
         let document = DenialDocument::of(refused, before, number, key)?;
         // Text, numbers and flags always serialise to JSON.
-        let document = serde_json::to_string(&document).ok()?;
-        Some(Self { number, transfer_id: refused.transfer.id, document })
+        serde_json::to_string(&document).ok()
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) fn operator(byte: u8) -> Operator {
     Operator {
         id: OperatorId::from_bytes([byte; 16]),
         network: Network::Test,
-        name: OperatorName::parse("Acme").expect("valid"),
+        name: Label::parse("Acme").expect("valid"),
         address: Address::from_bytes([byte; 32]),
         requires_reason: false,
         created_at: at(0),
@@ -73,7 +73,7 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
     Account {
         id: AccountId::from_bytes([byte; 16]),
         operator_id: operator.id,
-        name: AccountName::parse("Buyer").expect("valid"),
+        name: Label::parse("Buyer").expect("valid"),
         metadata: None,
         tags: Tags::default(),
         address: Address::from_bytes([byte; 32]),
@@ -83,7 +83,6 @@ pub(super) fn account(operator: &Operator, byte: u8) -> Account {
         duplicates: DuplicateRule::AsAsked,
         approvals: ApprovalRule::On,
         create_token_accounts: false,
-        provisioning: Provisioning::Ready,
         created_at: at(i64::from(byte)),
     }
 }

@@ -12,7 +12,7 @@ async fn holds(scene: &Scene, usdc: u64, second: i64) {
 /// Pays, and then turns out to hold `usdc`.
 async fn paid(scene: &Scene, (amount, asked_at): (u64, i64), usdc: u64, second: i64) {
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
-    let paid = vec![PaidBefore { amount: whole(amount), asked_at: at(asked_at) }];
+    let paid = vec![(whole(amount), at(asked_at))];
     sees(scene, BalanceSeen { balance: whole(usdc), read_at: at(second), paid }).await;
 }
 
@@ -91,8 +91,7 @@ async fn crossing_payment_is_not_hidden_by_a_later_one_at_the_same_look() {
     holds(&scene, 45, 1).await;
     // 15 came in, 16 were paid, then 1 more: one look sees both payments.
     let whole = |usdc: u64| UsdcAmount::from_micros(usdc * 1_000_000);
-    let both =
-        [(1, 3), (16, 2)].map(|(amount, second)| PaidBefore { amount: whole(amount), asked_at: at(second) });
+    let both = [(1, 3), (16, 2)].map(|(amount, second)| (whole(amount), at(second)));
     sees(&scene, BalanceSeen { balance: whole(43), read_at: at(4), paid: both.to_vec() }).await;
     sees(&scene, BalanceSeen { balance: whole(43), read_at: at(5), paid: both.to_vec() }).await;
     assert_eq!(announced(&scene).await, [("43.000000".into(), "50.000000".into())]);

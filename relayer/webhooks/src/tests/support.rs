@@ -118,7 +118,7 @@ impl Scene {
         let operator = Operator {
             id: OperatorId::from_bytes([1; 16]),
             network: Network::Test,
-            name: OperatorName::parse("Acme").expect("valid"),
+            name: Label::parse("Acme").expect("valid"),
             address: Address::from_bytes([1; 32]),
             requires_reason: false,
             created_at: at(0),
@@ -127,7 +127,7 @@ impl Scene {
         let account = Account {
             id: AccountId::from_bytes([2; 16]),
             operator_id: operator.id,
-            name: AccountName::parse("Buyer").expect("valid"),
+            name: Label::parse("Buyer").expect("valid"),
             metadata: None,
             tags: Tags::default(),
             address: Address::from_bytes([2; 32]),
@@ -137,7 +137,6 @@ impl Scene {
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
             create_token_accounts: false,
-            provisioning: Provisioning::Ready,
             created_at: at(0),
         };
         store.accounts.insert_account(&account).await.expect("inserted");

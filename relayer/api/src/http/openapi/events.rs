@@ -66,7 +66,7 @@ fn other_event() -> Schema {
 
 impl PartialSchema for WebhookTestEvent {
     fn schema() -> RefOr<Schema> {
-        EventType::WebhookTest.described().envelope.into()
+        EventType::WebhookTest.described().0.into()
     }
 }
 
@@ -76,15 +76,15 @@ impl ToSchema for WebhookTestEvent {
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.extend(EventType::WebhookTest.described().refers_to);
+        schemas.extend(EventType::WebhookTest.described().1);
     }
 }
 
 /// Adds the envelope of a type, and every schema that it refers to.
 fn add(event_type: EventType, schemas: &mut Vec<(String, RefOr<Schema>)>) {
-    let described = event_type.described();
-    schemas.push((event_type.schema_name(), described.envelope.into()));
-    schemas.extend(described.refers_to);
+    let (envelope, refers_to) = event_type.described();
+    schemas.push((event_type.schema_name(), envelope.into()));
+    schemas.extend(refers_to);
 }
 
 const HEADERS: [(&str, &str, &str); 5] = [

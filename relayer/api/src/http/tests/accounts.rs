@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{ACCOUNTS_MAX, Relayer, operator_key, policy_with};
 use purser_model::{
-    Account, AccountId, AccountName, AccountStatus, Address, ApprovalRule, DuplicateRule, OperatorId,
-    Provisioning, Tags, Timestamp,
+    Account, AccountId, AccountStatus, Address, ApprovalRule, DuplicateRule, Label, OperatorId, Tags,
+    Timestamp,
 };
 use purser_service::SystemClock;
 
@@ -172,7 +172,7 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
         let account = Account {
             id: AccountId::from_bytes([number as u8; 16]),
             operator_id: OperatorId::from_bytes([9; 16]),
-            name: AccountName::parse("Ada").expect("valid"),
+            name: Label::parse("Ada").expect("valid"),
             metadata: None,
             tags: Tags::default(),
             address: Address::from_bytes([number as u8; 32]),
@@ -182,7 +182,6 @@ async fn accounts_that_are_closed_on_the_chain_make_room_for_others() {
             duplicates: DuplicateRule::AsAsked,
             approvals: ApprovalRule::On,
             create_token_accounts: false,
-            provisioning: Provisioning::Ready,
             created_at: made_at,
         };
         relayer.store.accounts.insert_account(&account).await.expect("inserted");

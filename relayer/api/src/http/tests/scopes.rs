@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use super::{Described, Relayer, described_routes};
 use crate::http::scopes::check_scopes;
-use purser_model::{Address, KeyId, Network, Operator, OperatorId, OperatorName, Principal, Scope, Scopes};
+use purser_model::{Address, KeyId, Label, Network, Operator, OperatorId, Principal, Scope, Scopes};
 use purser_service::{SystemClock, keys};
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn what_no_description_names_is_closed_to_every_key() {
     let operator = Operator {
         id: OperatorId::from_bytes([1; 16]),
         network: Network::Test,
-        name: OperatorName::parse("Acme").expect("valid"),
+        name: Label::parse("Acme").expect("valid"),
         address: Address::from_bytes([1; 32]),
         requires_reason: false,
         created_at: SystemClock::SYSTEM.now(),

@@ -16,8 +16,8 @@ use crate::web::page::{Id, LIMIT_DEFAULT, ListQuery, PageResponse, list_paramete
 use purser_model::wire::schema::Usdc;
 use purser_model::wire::{PolicyFields, WarningBody};
 use purser_model::{
-    AccountChange, AccountFilter, AccountId, AccountName, AccountStatus, Address, ApprovalRule, Balance,
-    BudgetId, CreateAccount, DuplicateRule, Metadata, ShownStatus, Tag, Tags, Timestamp,
+    AccountChange, AccountFilter, AccountId, AccountStatus, Address, ApprovalRule, Balance, BudgetId,
+    CreateAccount, DuplicateRule, Label, Metadata, ShownStatus, Tag, Tags, Timestamp,
 };
 use purser_service::{AccountView, Inside, SeenAccount, accounts};
 
@@ -26,7 +26,7 @@ use purser_service::{AccountView, Inside, SeenAccount, accounts};
 #[schema(as = Account)]
 pub struct AccountResponse {
     account_id: AccountId,
-    name: AccountName,
+    name: Label,
     /// The PDA that owns the money. Never fund this address: see `usdc_token_account`.
     solana_address: Address,
     /// Where USDC is sent to fund the account.

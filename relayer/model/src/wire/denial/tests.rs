@@ -62,28 +62,31 @@ fn refused(number: u8) -> Refused {
     }
 }
 
+fn signed(refused: &Refused, before: &DenialHead) -> Denial {
+    let document = Denial::document_of(refused, before, Address::from_bytes([7; 32])).expect("refused");
+    Denial::signed(before, refused.transfer.id, document, [8; 64])
+}
+
 /// `serde_json` maps sort by name at every depth, and write texts as RFC 8785 does.
 #[test]
 fn a_document_and_its_line_are_in_the_form_of_rfc_8785() {
-    let key = Address::from_bytes([7; 32]);
-    let first = UnsignedDenial::of(&refused(1), &DenialHead::default(), key).expect("refused");
+    let first = signed(&refused(1), &DenialHead::default());
     let parsed: Value = serde_json::from_str(&first.document).expect("JSON");
     assert_eq!(serde_json::to_string(&parsed).expect("text"), first.document);
     let names: Vec<&String> = parsed.as_object().expect("an object").keys().collect();
     assert!(names.is_sorted(), "{names:?}");
     assert!(first.document.contains(r#""amount_micro_usdc":"18446744073709551615""#), "{}", first.document);
     assert!(first.document.contains("\\u0001\\n\u{7f} max"), "{}", first.document);
-    let line = first.signed([8; 64]).line();
+    let line = first.line();
     let parsed: Value = serde_json::from_str(line.get()).expect("JSON");
     assert_eq!(serde_json::to_string(&parsed).expect("text"), line.get());
 }
 
 #[test]
 fn each_names_the_one_before_by_number_hash_and_transfer() {
-    let key = Address::from_bytes([7; 32]);
-    let first = UnsignedDenial::of(&refused(1), &DenialHead::default(), key).expect("refused");
-    let second = UnsignedDenial::of(&refused(2), &first.head(), key).expect("refused");
-    let of = |denial: &UnsignedDenial| serde_json::from_str::<Value>(&denial.document).expect("JSON");
+    let first = signed(&refused(1), &DenialHead::default());
+    let second = signed(&refused(2), &first.head());
+    let of = |denial: &Denial| serde_json::from_str::<Value>(&denial.document).expect("JSON");
     assert_eq!((of(&first)["number"].as_u64(), of(&second)["number"].as_u64()), (Some(1), Some(2)));
     assert_eq!(of(&first)["previous_sha256"], "0".repeat(64));
     assert!(of(&first)["previous_transfer_id"].is_null());
@@ -97,5 +100,5 @@ fn each_names_the_one_before_by_number_hash_and_transfer() {
 fn transfer_that_was_not_refused_has_no_denial() {
     let mut open = refused(1);
     open.transfer.state = TransferState::Claimed;
-    assert!(UnsignedDenial::of(&open, &DenialHead::default(), Address::from_bytes([7; 32])).is_none());
+    assert!(Denial::document_of(&open, &DenialHead::default(), Address::from_bytes([7; 32])).is_none());
 }

@@ -12,13 +12,6 @@ use crate::wire::ActionResponse;
 use crate::wire::schema::reference;
 use crate::{EventId, EventType, Timestamp};
 
-/// An event type as a schema.
-pub struct Described {
-    pub envelope: Schema,
-    /// The named schemas that the envelope refers to.
-    pub refers_to: Vec<(String, RefOr<Schema>)>,
-}
-
 impl EventType {
     /// The name of its envelope's schema: `TransferSettledEvent`.
     pub fn schema_name(self) -> String {
@@ -29,7 +22,8 @@ impl EventType {
         words.collect::<String>() + "Event"
     }
 
-    pub fn described(self) -> Described {
+    /// Its envelope, and the named schemas that this refers to.
+    pub fn described(self) -> (Schema, Vec<(String, RefOr<Schema>)>) {
         match self {
             Self::TransferInitiated => self.with::<InitiatedData>(),
             Self::TransferSettled => self.with::<SettledData>(),
@@ -44,18 +38,18 @@ impl EventType {
             Self::WithdrawalSettled => self.with::<WithdrawalData>(),
             Self::PolicyChanged => self.with::<ChangedData>(),
             Self::AccountHalted => self.with::<HaltedData>(),
-            Self::ApprovalRequested => self.with::<ApprovalData>(),
-            Self::ApprovalGranted => self.with::<ApprovalData>(),
-            Self::ApprovalRejected => self.with::<ApprovalData>(),
-            Self::ApprovalExpired => self.with::<ApprovalData>(),
-            Self::ApprovalVoid => self.with::<ApprovalData>(),
-            Self::ApprovalUsed => self.with::<ApprovalData>(),
+            Self::ApprovalRequested
+            | Self::ApprovalGranted
+            | Self::ApprovalRejected
+            | Self::ApprovalExpired
+            | Self::ApprovalVoid
+            | Self::ApprovalUsed => self.with::<ApprovalData>(),
             Self::ActionRecorded => self.with::<ActionResponse>(),
             Self::WebhookTest => self.with::<TestData>(),
         }
     }
 
-    fn with<Data: ToSchema>(self) -> Described {
+    fn with<Data: ToSchema>(self) -> (Schema, Vec<(String, RefOr<Schema>)>) {
         let mut data = reference::<Data>();
         data.description = "Event payload.".to_owned();
         let kind = ObjectBuilder::new().schema_type(Type::String).enum_values(Some([self.as_str()]));
@@ -66,7 +60,7 @@ impl EventType {
             (Data::name().into_owned(), Data::schema()),
         ];
         Data::schemas(&mut refers_to);
-        Described { envelope, refers_to }
+        (envelope, refers_to)
     }
 }
 

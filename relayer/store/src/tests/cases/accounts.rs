@@ -13,7 +13,7 @@ async fn an_account_comes_back_as_it_was_written() {
         approvals: ApprovalRule::Off,
         create_token_accounts: true,
         // New accounts may not have this name, but older databases may contain it.
-        name: AccountName::from_stored("a\u{202e}b".into()),
+        name: Label::from_stored("a\u{202e}b".into()),
         ..account(&fixture.operator, 50)
     };
     fixture.store.accounts.insert_account(&written).await.expect("inserted");
@@ -25,8 +25,8 @@ async fn an_account_comes_back_as_it_was_written() {
 async fn an_account_is_hidden_until_it_is_ready() {
     let Some(fixture) = fixture().await else { return };
     let (operator, store) = (fixture.operator.id, &fixture.store);
-    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
-    store.accounts.insert_account(&requested).await.expect("inserted");
+    let requested = account(&fixture.operator, 50);
+    store.accounts.insert_account_within(&requested, Quotas::default()).await.expect("inserted");
     assert!(store.accounts.find_account(operator, requested.id).await.expect("read").is_none());
     assert!(store.accounts.find_accounts(operator, &[requested.id]).await.expect("read").is_empty());
     assert_eq!(store.accounts.list_accounts(operator, None, None, 10).await.expect("read").len(), 1);
@@ -54,8 +54,8 @@ async fn an_account_is_hidden_until_it_is_ready() {
 #[tokio::test]
 async fn an_account_that_never_came_to_be_is_forgotten() {
     let Some(fixture) = fixture().await else { return };
-    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
-    fixture.store.accounts.insert_account(&requested).await.expect("inserted");
+    let requested = account(&fixture.operator, 50);
+    fixture.store.accounts.insert_account_within(&requested, Quotas::default()).await.expect("inserted");
     let (store, operator) = (&fixture.store, fixture.operator.id);
     assert!(store.accounts.mark_account_asked_again(operator, requested.id, at(60)).await.expect("marked"));
     store.accounts.delete_requested_account(operator, requested.id, at(59)).await.expect("nothing to do");
@@ -103,8 +103,8 @@ async fn ready_account_is_a_payee_for_every_operator_on_its_network() {
     assert_eq!(of(Network::Test, id).await, Some(fixture.account.token_account));
     assert_eq!(of(Network::Live, id).await, None);
     assert_eq!(of(Network::Test, AccountId::from_bytes([99; 16])).await, None);
-    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 50) };
-    store.accounts.insert_account(&requested).await.expect("inserted");
+    let requested = account(&fixture.operator, 50);
+    store.accounts.insert_account_within(&requested, Quotas::default()).await.expect("inserted");
     assert_eq!(of(Network::Test, requested.id).await, None);
 }
 
@@ -238,7 +238,7 @@ async fn change_of_an_account_keeps_unnamed_fields() {
         let read = store.accounts.find_account(fixture.operator.id, fixture.account.id).await.expect("read");
         assert_eq!(texts(&read.expect("there")), texts(&changed));
     }
-    let name = Some(AccountName::parse("Seller").expect("valid"));
+    let name = Some(Label::parse("Seller").expect("valid"));
     let renamed = AccountChange { name, ..AccountChange::default() };
     let changed =
         store.accounts.update_account(&fixture.account, &renamed).await.expect("written").expect("valid");

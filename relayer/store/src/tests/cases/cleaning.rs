@@ -37,16 +37,16 @@ async fn sends(fixture: &Fixture, webhook: &Webhook, seconds: i64, status: Optio
     let Some(status) = status else { return event.id };
     let taken =
         fixture.store.deliveries.take_due_deliveries(webhook, at(seconds), at(seconds + 30), 10).await;
-    for one in taken.expect("taken") {
+    for (event, failures) in taken.expect("taken") {
         let outcome = AttemptOutcome::Answered { status, body: String::new() };
         let next = if outcome.is_success() {
             DeliveryState::Delivered { delivered_at: at(seconds) }
         } else {
-            DeliveryState::after_failure(one.failures, at(seconds))
+            DeliveryState::after_failure(failures, at(seconds))
         };
         let attempt = Attempt { started_at: at(seconds), ended_at: at(seconds), outcome };
         let (operator_id, webhook_id) = (webhook.operator_id, webhook.id);
-        let made = AttemptMade { operator_id, webhook_id, event_id: one.event.id, attempt, next };
+        let made = AttemptMade { operator_id, webhook_id, event_id: event.id, attempt, next };
         fixture.store.deliveries.mark_attempts(&[made]).await.expect("written");
     }
     event.id

@@ -18,9 +18,10 @@ async fn next(fixture: &Fixture, refused: &[Refused]) -> Vec<Denial> {
     let mut head = fixture.store.denials.find_denial_head(fixture.operator.id).await.expect("read");
     let mut denials = Vec::new();
     for one in refused {
-        let unsigned = UnsignedDenial::of(one, &head, KEY).expect("refused");
-        head = unsigned.head();
-        denials.push(unsigned.signed([1; 64]));
+        let document = Denial::document_of(one, &head, KEY).expect("refused");
+        let denial = Denial::signed(&head, one.transfer.id, document, [1; 64]);
+        head = denial.head();
+        denials.push(denial);
     }
     denials
 }

@@ -118,7 +118,7 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
         store.history.sum_paid_to(operator, from, to).await.expect("summed")
     };
     let own = fixture.operator.id;
-    assert_eq!(paid(own, &payee.token_account).await, PaidToPayee::default());
+    assert_eq!(paid(own, &payee.token_account).await, PaidBefore::default());
     let names = [
         Recipient::Agent(payee.id),
         Recipient::TokenAccount(payee.token_account),
@@ -144,10 +144,10 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     let claimed = fixture.claim_new(&refused, 0).await;
     let no = rejection(RejectionReason::SingleLimitExceeded);
     store.transfers.mark_rejected(&claimed, no, at(9)).await.expect("rejected");
-    let both = PaidToPayee { count: 2, amount: UsdcAmount::from_micros(3_000_003), last_at: Some(at(2)) };
+    let both = PaidBefore { count: 2, amount: UsdcAmount::from_micros(3_000_003), last_at: Some(at(2)) };
     assert_eq!(paid(own, &payee.token_account).await, both);
     assert_eq!(paid(own, &Address::from_bytes([9; 32])).await.count, 1);
-    assert_eq!(paid(operator(9).id, &payee.token_account).await, PaidToPayee::default());
+    assert_eq!(paid(operator(9).id, &payee.token_account).await, PaidBefore::default());
     // With a transfer it stays what it was when somebody first asked.
     let before = async |of: &Transfer, payee: &Address| {
         let of = (of.operator_id, from, of.id);
@@ -156,7 +156,7 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     let later = fixture.claim_new(&fixture.transfer(8, "key 8"), 0).await;
     assert_eq!(before(&claimed, &payee.token_account).await, both);
     let unpaid = Address::from_bytes([8; 32]);
-    assert_eq!(before(&later, &unpaid).await, PaidToPayee::default());
+    assert_eq!(before(&later, &unpaid).await, PaidBefore::default());
     for asked in [&claimed, &later] {
         // Neither of what is summed now is what was stored.
         let other = Address::from_bytes([9; 32]);
@@ -164,6 +164,6 @@ async fn payments_to_a_payee_are_counted_and_summed_however_it_was_named() {
     }
     let of_nobody = (operator(9).id, from, claimed.id);
     let theirs = store.history.find_paid_before(of_nobody, &payee.token_account).await.expect("found");
-    assert_eq!(theirs, PaidToPayee::default());
+    assert_eq!(theirs, PaidBefore::default());
     assert_eq!(before(&claimed, &payee.token_account).await, both);
 }

@@ -446,8 +446,8 @@ async fn an_account_of_the_chain_is_adopted_once_with_a_walk_to_do() {
     assert_eq!(parties, [(found.address, party(&found))]);
     assert!(store.index.find_parties(Network::Live, &[found.address]).await.expect("found").is_empty());
     // An account that is being created is ready from then on.
-    let requested = Account { provisioning: Provisioning::Requested, ..account(&fixture.operator, 70) };
-    store.accounts.insert_account(&requested).await.expect("inserted");
+    let requested = account(&fixture.operator, 70);
+    store.accounts.insert_account_within(&requested, Quotas::default()).await.expect("inserted");
     assert!(!store.index.adopt_account(Network::Test, &requested).await.expect("known"));
     assert!(store.accounts.find_account(fixture.operator.id, requested.id).await.expect("read").is_some());
 }

@@ -39,7 +39,7 @@ async fn text_orders_by_bytes_and_not_by_language() {
     let Some(fixture) = fixture().await else { return };
     let names = ["Z", "a", "A b", "A-a", "_", "é", "z", "B", "10", "9"];
     for (number, name) in names.into_iter().enumerate() {
-        let name = OperatorName::parse(name).expect("valid");
+        let name = Label::parse(name).expect("valid");
         let operator = Operator { name, ..operator(100 + number as u8) };
         fixture.store.operators.insert_operator(&operator).await.expect("inserted");
     }

@@ -6,8 +6,8 @@ use super::*;
 
 #[tokio::test]
 async fn text_with_nul_is_refused_before_it_reaches_the_database() {
-    assert!(AccountName::parse("a\0b").is_err());
-    assert!(OperatorName::parse("a\0b").is_err());
+    assert!(Label::parse("a\0b").is_err());
+    assert!(Label::parse("a\0b").is_err());
     assert!(Memo::parse("a\0b").is_err());
     assert!(IdempotencyKey::parse("a\0b").is_err());
     assert!(Recipient::parse("a\0b").is_err());

@@ -76,7 +76,7 @@ async fn refusals_are_counted_by_account_and_reason_and_listed_by_reason() {
         let mut counts: Vec<_> = listed
             .expect("counted")
             .into_iter()
-            .map(|refusals| (refusals.reason, refusals.account_id, refusals.count))
+            .map(|(account, reason, count)| (reason, account, count))
             .collect();
         counts.sort_unstable();
         counts

@@ -5,7 +5,7 @@ use futures::FutureExt;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::{AttemptMade, LeasedDelivery};
+use crate::AttemptMade;
 use purser_model::BalanceSeen;
 use purser_model::ReplayScope;
 
@@ -95,15 +95,20 @@ async fn webhook_whose_registration_is_written_before_an_event_gets_it() {
     assert_eq!(deliveries(&fixture, &webhook, None).await.len(), 1);
 }
 
-async fn takes(store: &Store, webhook: &Webhook, seconds: i64, rows_max: u32) -> Vec<LeasedDelivery> {
-    store
-        .deliveries
-        .take_due_deliveries(webhook, at(seconds), at(seconds + 30), rows_max)
-        .await
-        .expect("taken")
+/// A delivery that was leased.
+struct Taken {
+    webhook_id: WebhookId,
+    event: Event,
+    failures: u32,
 }
 
-fn made(taken: &LeasedDelivery, status: u16, seconds: i64) -> AttemptMade {
+async fn takes(store: &Store, webhook: &Webhook, seconds: i64, rows_max: u32) -> Vec<Taken> {
+    let taken = store.deliveries.take_due_deliveries(webhook, at(seconds), at(seconds + 30), rows_max).await;
+    let of_webhook = |(event, failures)| Taken { webhook_id: webhook.id, event, failures };
+    taken.expect("taken").into_iter().map(of_webhook).collect()
+}
+
+fn made(taken: &Taken, status: u16, seconds: i64) -> AttemptMade {
     let outcome = AttemptOutcome::Answered { status, body: "caf\u{e9}".into() };
     let next = if outcome.is_success() {
         DeliveryState::Delivered { delivered_at: at(seconds) }
