@@ -13,6 +13,9 @@ use purser_store::{ADOPTED_STATUS, Due, Mark, PendingFetch, Readings};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// What landed within this time is believed only if other nodes know it too. Of what is older, some nodes keep no record, and by
+/// its tag it can settle nothing.
+const RECENT: Duration = Duration::from_secs(26 * 60 * 60);
 /// Transactions fetched concurrently.
 const ASKED_AT_ONCE: usize = 8;
 /// Addresses looked up in one query.
@@ -57,20 +60,34 @@ impl Indexer {
         if let Some(error) = unanswered {
             return Err(error.into());
         }
+        let since = self.parts.clock.now().before(RECENT).unix_seconds();
+        let recent = records.iter().filter(|(_, block_time)| *block_time >= since).map(|(record, _)| record);
+        let denied = self.denied(&recent.collect::<Vec<_>>()).await;
+        records.retain(|(record, _)| !denied.iter().any(|mark| mark.signature == record.signature));
+        pending.extend(denied.iter().map(|mark| self.pending(mark, 1)));
         let mut entries = self.entries(&records).await?;
-        let denied = self.denied(&records, &entries).await?;
-        entries.retain(|entry| !denied.iter().any(|(mark, _)| is_of(entry, &mark.signature)));
-        pending.extend(denied.into_iter().map(|(_, pending)| pending));
+        let settling = self.settling(&records, &entries, since).await?;
+        let denied = self.denied(&settling).await;
+        entries.retain(|entry| !denied.iter().any(|mark| is_of(entry, &mark.signature)));
+        pending.extend(denied.iter().map(|mark| self.pending(mark, 1)));
         let (are_final, read_at) = (self.parts.history.is_final(), Some(self.parts.clock.now()));
         Ok(Readings { entries, are_final, read_at, pending, resolved: Vec::new() })
     }
 
-    /// Payments that would settle a transfer and that other nodes deny: as if no node had shown them yet.
-    async fn denied(
+    /// Those that other nodes deny: as if no node had shown them yet.
+    async fn denied(&self, records: &[&LandedRecord]) -> Vec<Mark> {
+        let denied = self.parts.history.denied(records).await;
+        let of_these = records.iter().filter(|record| denied.contains(&record.signature));
+        of_these.map(|record| Mark { signature: record.signature.clone(), slot: record.slot }).collect()
+    }
+
+    /// Those from before `since` that would settle a transfer of ours.
+    async fn settling<'a>(
         &self,
-        records: &[(LandedRecord, i64)],
+        records: &'a [(LandedRecord, i64)],
         entries: &[HistoryEntry],
-    ) -> Result<Vec<(Mark, PendingFetch)>, IndexError> {
+        since: i64,
+    ) -> Result<Vec<&'a LandedRecord>, IndexError> {
         let mut payments = BTreeMap::<OperatorId, Vec<PaymentMade>>::new();
         for (operator, payment) in
             entries.iter().filter_map(|entry| Some((entry.operator_id, entry.payment()?)))
@@ -82,18 +99,12 @@ impl Indexer {
             let ids: Vec<TransferId> = payments.iter().map(|payment| payment.transfer_id).collect();
             let unsettled = self.parts.index.find_unsettled(operator, &ids).await?;
             let of_these = payments.iter().filter(|payment| unsettled.contains(&payment.transfer_id));
-            let shown = |payment: &PaymentMade| {
-                records.iter().map(|(record, _)| record).find(|it| it.signature == payment.signature)
-            };
+            let old =
+                || records.iter().filter(|(_, block_time)| *block_time < since).map(|(record, _)| record);
+            let shown = |payment: &PaymentMade| old().find(|record| record.signature == payment.signature);
             settling.extend(of_these.filter_map(shown));
         }
-        if settling.is_empty() {
-            return Ok(Vec::new());
-        }
-        let denied = self.parts.history.denied(&settling).await;
-        let of_these = settling.into_iter().filter(|record| denied.contains(&record.signature));
-        let marks = of_these.map(|record| Mark { signature: record.signature.clone(), slot: record.slot });
-        Ok(marks.map(|mark| (mark.clone(), self.pending(&mark, 1))).collect())
+        Ok(settling)
     }
 
     async fn entries(&self, records: &[(LandedRecord, i64)]) -> Result<Vec<HistoryEntry>, IndexError> {
@@ -123,10 +134,15 @@ impl Indexer {
     /// Handles what concerns accounts themselves: new ones, and those whose policy changed.
     async fn take_note(&self, event: &ProgramEvent, block_time: i64) -> Result<(), IndexError> {
         match event {
-            ProgramEvent::AgentCreated { operator, agent, token_account } => {
-                let addresses = AgentAddresses { agent: *agent, token_account: *token_account };
-                self.adopt(operator, addresses, block_time).await?;
-                self.memory.mark_changed([*agent]);
+            ProgramEvent::AgentCreated { operator, agent_id, agent, token_account } => {
+                let shown = AgentAddresses { agent: *agent, token_account: *token_account };
+                // Else a node could name an account of its own, to which others would then send money.
+                if shown == self.parts.history.addresses_of(operator, agent_id) {
+                    self.adopt(operator, shown, block_time).await?;
+                    self.memory.mark_changed([*agent]);
+                } else {
+                    tracing::warn!(%agent, %token_account, "a node shows an account where none of this operator can be");
+                }
             }
             ProgramEvent::PolicyChanged { agent, .. }
             | ProgramEvent::HaltChanged { agent: Some(agent), .. } => {

@@ -69,7 +69,7 @@ impl Indexer {
         let (mut changed, mut suspects, mut explained) = (Vec::new(), Vec::new(), Vec::new());
         for (ledger, balance) in ledgers.iter().zip(read.amounts) {
             // A node that lags behind the previous one adds nothing new.
-            if read.slot < ledger.seen_slot {
+            if ledger.was_seen_after(read.slot) {
                 continue;
             }
             if ledger.seen != in_ledger(balance) {

@@ -13,7 +13,7 @@ use utoipa::openapi::schema::ObjectBuilder;
 use utoipa::openapi::{RefOr, Schema};
 
 use super::body::present;
-use super::label::Label;
+use super::name::Label;
 use super::wire::schema::{anything, changed, written};
 use super::{AccountId, Address, Invalid, OperatorId, PolicyUpdate, Tag, Tags, Timestamp};
 

@@ -22,6 +22,7 @@ mod grant;
 mod history;
 mod key;
 mod label;
+mod name;
 mod operator;
 mod page;
 mod passkey;
@@ -79,7 +80,8 @@ pub use history::{
     Party, PaymentNumber, PlacedEntry, entry_id, own_settlement, position_after,
 };
 pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
-pub use label::{Label, check_name};
+pub use label::check_name;
+pub use name::Label;
 pub use operator::{OpenDefence, Operator};
 pub use page::{Cursor, Listing, Page, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};

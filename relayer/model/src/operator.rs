@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::label::Label;
+use super::name::Label;
 use super::{Address, Network, OperatorId, Timestamp};
 
 /// An operator on one network: the tenant that owns accounts, keys and transfers.

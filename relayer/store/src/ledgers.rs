@@ -12,6 +12,9 @@ use purser_model::{
 /// More than all USDC in existence. Larger amounts of test mints are booked as this, so that sums do not overflow.
 const BOOKED_MAX: u64 = 1 << 58;
 
+/// A node lags by no more slots than this (over half an hour of them). What was seen further ahead was made up, and hides nothing.
+const LAG_SLOTS_MAX: u64 = 10_000;
+
 /// The owner and id of an account, which begin the keys of its rows.
 pub(super) type AccountKey = (OperatorId, AccountId);
 
@@ -31,6 +34,11 @@ impl Ledger {
     /// The chain's balance minus what is accounted for.
     pub fn difference(&self, balance: UsdcAmount) -> i64 {
         in_ledger(balance).saturating_sub(self.booked).saturating_sub(self.unexplained)
+    }
+
+    /// True if a reading at this slot is older than what was seen last.
+    pub fn was_seen_after(&self, slot: u64) -> bool {
+        (1..=LAG_SLOTS_MAX).contains(&self.seen_slot.saturating_sub(slot))
     }
 }
 
@@ -260,7 +268,8 @@ impl Index {
         Ok(Some(Ledger { booked, ..ledger }))
     }
 
-    /// For the indexer: records what a sweep saw at `slot`. A sight older than the last one changes nothing.
+    /// For the indexer: records what a sweep saw at `slot`. A sight older than the last one changes nothing; see
+    /// [`Ledger::was_seen_after`].
     pub async fn mark_seen(&self, slot: u64, seen: &[(AccountKey, UsdcAmount)]) -> Result<()> {
         if seen.is_empty() {
             return Ok(());
@@ -275,8 +284,9 @@ impl Index {
                          VALUES ({operator}, {account}, 0, 0, {balance}, {slot})
                          ON CONFLICT (operator_id, account_id) DO UPDATE
                              SET seen_micros = excluded.seen_micros, seen_slot = excluded.seen_slot
-                             WHERE ledgers.seen_slot <= excluded.seen_slot",
-                        operator, account, balance = in_ledger(balance), slot
+                             WHERE ledgers.seen_slot <= excluded.seen_slot OR ledgers.seen_slot > {made_up}",
+                        operator, account, balance = in_ledger(balance), slot,
+                        made_up = slot.saturating_add(LAG_SLOTS_MAX)
                     }
                     .execute(&mut *tx)
                     .await?;

@@ -529,8 +529,8 @@ class OneChanged:
     name: str | None
     """`null` where there is no such account."""
     outcome: str
-    """`pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error`
-    says. Known: `applied`, `pending`, `unchanged`, `failed`.
+    """`pending` waits for the loosening delay; `unchanged` was so already; `failed` has an `error`; after one of
+    the 5xx kind, read the account: the change may have landed. Known: `applied`, `pending`, `unchanged`, `failed`.
     """
     version: int | None
     """The policy version that was looked at: `accounts.versions` takes it."""

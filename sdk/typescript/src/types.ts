@@ -812,7 +812,10 @@ export interface ManyChanged {
   unchanged: number;
 }
 
-/** `pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says. */
+/**
+ * `pending` waits for the loosening delay; `unchanged` was so already; `failed` has an `error`; after one of the 5xx
+ * kind, read the account: the change may have landed.
+ */
 export type ManyOutcome = "applied" | "pending" | "unchanged" | "failed" | (string & {});
 
 /** Text that goes with a payment. Anyone can read it on the chain. An empty one counts as none. */
@@ -891,7 +894,10 @@ export interface OneChanged {
   before: AccountParts;
   /** `null` where there is no such account. */
   name: Name | null;
-  /** `pending` waits for the loosening delay; `unchanged` was so already; `failed` changed nothing, as `error` says. */
+  /**
+   * `pending` waits for the loosening delay; `unchanged` was so already; `failed` has an `error`; after one of the 5xx
+   * kind, read the account: the change may have landed.
+   */
   outcome: ManyOutcome;
   /** The policy version that was looked at: `accounts.versions` takes it. */
   version: PolicyVersion | null;

@@ -9,14 +9,14 @@ pub mod program_event;
 
 use crate::history::landed::LandedRecord;
 use crate::live::deposits::Deposits;
-use crate::read::decode::{self, to_pubkey};
+use crate::read::decode::{self, to_address, to_pubkey};
 use crate::send::cross_check::{Sighting, cross_check};
 use crate::send::flight::Landing;
-use crate::{ChainError, Commitment};
+use crate::{AgentAddresses, ChainError, Commitment};
 use anchor_lang::Discriminator;
 use parking_lot::Mutex;
 use purser::state::Agent;
-use purser_client::{AccountIds, Landed, WireLanded};
+use purser_client::{AccountIds, Deployment, Landed, WireLanded};
 use purser_model::{AccountId, Address, Network, SpendingPolicy};
 use purser_policy::UsdcAmount;
 use purser_rpc::wire::RawAccount;
@@ -116,6 +116,15 @@ impl SolanaHistory {
     /// The id of an agent account.
     pub fn account_id_of(&self, agent: &Address) -> AccountId {
         AccountId::from_bytes(self.account_ids.bytes_of(&to_pubkey(agent)))
+    }
+
+    /// Where an agent of the operator and its USDC are, by its id. Whoever shows us others made them up.
+    pub fn addresses_of(&self, operator: &Address, agent_id: &[u8; 16]) -> AgentAddresses {
+        let Self { program, usdc_mint, .. } = *self;
+        let deployment = Deployment { program, usdc_mint };
+        let agent = deployment.agent_address(&to_pubkey(operator), agent_id);
+        let token_account = to_address(&deployment.token_account(&agent));
+        AgentAddresses { agent: to_address(&agent), token_account }
     }
 
     /// Returns when something may be new; never without a websocket. One waiter at a time.
@@ -271,16 +280,15 @@ impl SolanaHistory {
                     node,
                 })
                 .collect();
-            if sightings.is_empty() {
-                continue;
-            }
             let on_checked = |signature: &str, landing: Option<Landing>| {
                 if landing.is_none() {
                     denied.lock().push(signature.to_owned());
                 }
             };
-            let behind = cross_check(&self.rpc, node, sightings, &on_checked).await;
-            denied.lock().extend(behind.into_iter().map(|sighting| sighting.signature));
+            for sightings in sightings.chunks(STATUSES_MAX) {
+                let behind = cross_check(&self.rpc, node, sightings.to_vec(), &on_checked).await;
+                denied.lock().extend(behind.into_iter().map(|sighting| sighting.signature));
+            }
         }
         denied.into_inner()
     }

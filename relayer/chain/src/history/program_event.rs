@@ -17,6 +17,8 @@ use solana_sdk::pubkey::Pubkey;
 pub enum ProgramEvent {
     AgentCreated {
         operator: Address,
+        /// From which its addresses follow.
+        agent_id: [u8; 16],
         agent: Address,
         token_account: Address,
     },
@@ -161,6 +163,7 @@ fn from_event(payload: &[u8]) -> Option<ProgramEvent> {
     if let Some(event) = decode_event::<AgentCreated>(payload) {
         return Some(ProgramEvent::AgentCreated {
             operator: to_address(&event.operator),
+            agent_id: event.agent_id,
             agent: to_address(&event.agent),
             token_account: to_address(&event.token_account),
         });
@@ -228,8 +231,9 @@ fn from_instruction(called: &Called) -> Option<ProgramEvent> {
         let amount = UsdcAmount::from_micros(withdraw.amount);
         return Some(ProgramEvent::Withdrawn { agent: at(2)?, source: at(3)?, amount, recipient: at(5)? });
     }
-    if is::<instruction::CreateAgent>(data) {
-        return Some(ProgramEvent::AgentCreated { operator: at(2)?, agent: at(3)?, token_account: at(4)? });
+    if let Some(instruction::CreateAgent { agent_id, .. }) = arguments(data) {
+        let (operator, agent, token_account) = (at(2)?, at(3)?, at(4)?);
+        return Some(ProgramEvent::AgentCreated { operator, agent_id, agent, token_account });
     }
     if is::<instruction::SetPolicy>(data) || is::<instruction::ApplyDraft>(data) {
         return Some(ProgramEvent::PolicyChanged { operator: at(2)?, agent: at(3)?, logged: None });

@@ -32,7 +32,10 @@ pub struct Sighting {
 /// What another node says to a sighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opinion {
-    Confirms,
+    /// It knows the same landing, in this slot.
+    Confirms {
+        slot: u64,
+    },
     Denies,
     /// It has not come as far.
     Behind,
@@ -89,7 +92,10 @@ pub async fn cross_check(
         let mut left = Vec::new();
         for ((sighting, before), opinion) in open.into_iter().zip(opinions) {
             match (opinion, before) {
-                (Opinion::Confirms, _) => on_checked(&sighting.signature, Some(sighting.landing)),
+                // A slot that one node alone names would keep us from reading at others.
+                (Opinion::Confirms { slot }, _) => {
+                    on_checked(&sighting.signature, Some(sighting.landing.not_after(slot)));
+                }
                 (Opinion::Denies, _) | (_, Opinion::Denies) => left.push((sighting, Opinion::Denies)),
                 (Opinion::Behind, _) | (_, Opinion::Behind) => left.push((sighting, Opinion::Behind)),
                 (Opinion::Silent, _) => left.push((sighting, Opinion::Silent)),
@@ -100,7 +106,7 @@ pub async fn cross_check(
     let mut behind = Vec::new();
     for (sighting, opinion) in open {
         match opinion {
-            Opinion::Confirms | Opinion::Silent => {
+            Opinion::Confirms { .. } | Opinion::Silent => {
                 on_checked(&sighting.signature, Some(sighting.landing));
             }
             Opinion::Behind => behind.push(sighting),
@@ -125,21 +131,23 @@ async fn opinions(
 ) -> Result<Vec<Opinion>, ChainError> {
     let signatures: Vec<String> = sightings.iter().map(|(sighting, _)| sighting.signature.clone()).collect();
     let recent = rpc.statuses_of(&signatures, false, |node| node == other).await?;
-    let mut opinions = Vec::with_capacity(sightings.len());
-    for ((sighting, _), status) in sightings.iter().zip(recent.value) {
-        let opinion = match opinion(sighting, status, recent.slot) {
-            Opinion::Denies => {
-                // The node's recent memory may have dropped it; its history has not.
-                let signature = std::slice::from_ref(&sighting.signature);
-                let searched = rpc.statuses_of(signature, true, |node| node == other).await?;
-                let status = searched.value.into_iter().next().flatten();
-                self::opinion(sighting, status, searched.slot)
-            }
-            // Nobody waits for a node that stands still.
-            Opinion::Behind if !rpc.moves(other) => Opinion::Silent,
-            opinion => opinion,
-        };
-        opinions.push(opinion);
+    let said = sightings.iter().zip(recent.value);
+    let mut opinions: Vec<Opinion> =
+        said.map(|((sighting, _), status)| opinion(sighting, status, recent.slot)).collect();
+    // The node's recent memory may have dropped them; its history has not.
+    let denied: Vec<usize> = (0..opinions.len()).filter(|at| opinions[*at] == Opinion::Denies).collect();
+    if !denied.is_empty() {
+        let signatures: Vec<String> = denied.iter().map(|at| signatures[*at].clone()).collect();
+        let searched = rpc.statuses_of(&signatures, true, |node| node == other).await?;
+        for (at, status) in denied.into_iter().zip(searched.value) {
+            opinions[at] = opinion(&sightings[at].0, status, searched.slot);
+        }
+    }
+    for opinion in &mut opinions {
+        // Nobody waits for a node that stands still.
+        if *opinion == Opinion::Behind && !rpc.moves(other) {
+            *opinion = Opinion::Silent;
+        }
     }
     Ok(opinions)
 }
@@ -152,7 +160,9 @@ fn opinion(sighting: &Sighting, status: Option<SignatureStatus>, slot: u64) -> O
     };
     match status {
         Some(status) if status.is_short_of(sighting.commitment) => Opinion::Behind,
-        Some(status) if Landing::of(&status).has_result_of(&sighting.landing) => Opinion::Confirms,
+        Some(status) if Landing::of(&status).has_result_of(&sighting.landing) => {
+            Opinion::Confirms { slot: status.slot }
+        }
         Some(_) => Opinion::Denies,
         None if slot >= landed_at || slot.saturating_add(SLOTS_AHEAD_MAX) < landed_at => Opinion::Denies,
         None => Opinion::Behind,

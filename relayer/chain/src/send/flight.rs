@@ -49,6 +49,15 @@ impl Landing {
         }
     }
 
+    /// The same in this slot, where that is earlier.
+    pub fn not_after(self, latest: u64) -> Self {
+        match self {
+            Landing::Landed { slot } => Landing::Landed { slot: slot.min(latest) },
+            Landing::Failed { slot, fault } => Landing::Failed { slot: slot.min(latest), fault },
+            Landing::Expired { slot } => Landing::Expired { slot: slot.min(latest) },
+        }
+    }
+
     /// True if both succeeded, or both failed with the same error. Their slots may differ.
     pub fn has_result_of(&self, other: &Self) -> bool {
         match (self, other) {

@@ -15,6 +15,7 @@ use solana_sdk::pubkey::Pubkey;
 
 use super::address;
 use purser_chain::SolanaHistory;
+use purser_client::Deployment;
 use purser_model::{AccountId, Address, OperatorId, SpendingPolicy, Timestamp};
 
 pub const MINT: Address = Address::from_bytes([200; 32]);
@@ -39,6 +40,8 @@ pub struct WorldOperator {
 #[derive(Debug, Clone)]
 pub struct WorldAgent {
     pub id: AccountId,
+    /// Of which its id on the chain is made.
+    pub number: u8,
     pub operator: usize,
     pub address: Address,
     pub token_account: Address,
@@ -113,6 +116,15 @@ pub struct World {
     random: StdRng,
 }
 
+/// Where an agent of the operator and its USDC are.
+fn addresses_of(operator: &WorldOperator, number: u8) -> [Address; 2] {
+    let usdc_mint = Pubkey::new_from_array(MINT.bytes());
+    let deployment = Deployment { program: purser::ID, usdc_mint };
+    let operator = Pubkey::new_from_array(operator.address.bytes());
+    let agent = deployment.agent_address(&operator, &[number; 16]);
+    [agent, deployment.token_account(&agent)].map(|address| Address::from_bytes(address.to_bytes()))
+}
+
 pub fn time_of(slot: u64) -> i64 {
     1_800_000_000 + i64::try_from(slot / 2).expect("small")
 }
@@ -120,7 +132,7 @@ pub fn time_of(slot: u64) -> i64 {
 impl World {
     /// Three operators, the last of them not registered; some accounts exist, others are created later.
     pub fn new(seed: u64, agents: u8) -> Self {
-        let operators = (0..3)
+        let operators: Vec<WorldOperator> = (0..3)
             .map(|number| WorldOperator {
                 id: OperatorId::from_bytes([100 + number; 16]),
                 address: address(1, number),
@@ -128,13 +140,18 @@ impl World {
             })
             .collect();
         let agents: Vec<WorldAgent> = (0..agents)
-            .map(|number| WorldAgent {
-                id: SolanaHistory::told_id_of(&address(2, number)),
-                operator: usize::from(number % 3),
-                address: address(2, number),
-                token_account: address(3, number),
-                is_known: number % 3 < 2 && number < 6,
-                exists: number < 6,
+            .map(|number| {
+                let operator = usize::from(number % 3);
+                let [agent, token_account] = addresses_of(&operators[operator], number);
+                WorldAgent {
+                    id: SolanaHistory::told_id_of(&agent),
+                    number,
+                    operator,
+                    address: agent,
+                    token_account,
+                    is_known: number % 3 < 2 && number < 6,
+                    exists: number < 6,
+                }
             })
             .collect();
         let mut world = Self {

@@ -114,7 +114,7 @@ impl World {
             }
             Deed::Create { agent } => {
                 let (operator, address, token_account) = of(*agent);
-                let agent_id = [7; 16];
+                let agent_id = [self.agents[*agent].number; 16];
                 let event = events::AgentCreated {
                     operator: key(&operator),
                     agent: key(&address),

@@ -337,13 +337,26 @@ async fn a_ledger_at_a_slot_leaves_out_what_came_later() {
         .mark_seen(8, &[((second.operator_id, second.id), UsdcAmount::from_micros(1))])
         .await
         .expect("marked");
-    let ledgers = fixture.store.index.list_ledgers(Network::Test, None, 10).await.expect("listed");
-    let ledger = ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed");
+    let listed = async || {
+        let ledgers = fixture.store.index.list_ledgers(Network::Test, None, 10).await.expect("listed");
+        *ledgers.iter().find(|ledger| ledger.account_id == second.id).expect("listed")
+    };
+    let ledger = &listed().await;
     assert_eq!((ledger.unexplained, ledger.seen, ledger.seen_slot), (3, 7, 9));
+    assert!(ledger.was_seen_after(8) && !ledger.was_seen_after(9));
     let wanted = [second.token_account];
     assert_eq!(fixture.store.index.find_ledgers(Network::Test, &wanted).await.expect("found"), [*ledger]);
     assert!(fixture.store.index.find_ledgers(Network::Live, &wanted).await.expect("found").is_empty());
     assert_eq!(ledger.difference(UsdcAmount::from_micros(25_000_003)), 0);
+    // A slot that a node made up hides the next looks for no longer than a node may lag.
+    for (slot, micros) in [(1 << 50, 5), (10, 6)] {
+        let seen = [((second.operator_id, second.id), UsdcAmount::from_micros(micros))];
+        fixture.store.index.mark_seen(slot, &seen).await.expect("marked");
+        assert_eq!(
+            (listed().await.seen, listed().await.was_seen_after(9)),
+            (micros.cast_signed(), micros == 6)
+        );
+    }
     let unexplained = fixture.store.index.list_unexplained(Network::Test, false, 10).await.expect("listed");
     assert_eq!(unexplained.iter().map(|ledger| ledger.account_id).collect::<Vec<_>>(), [second.id]);
 }

@@ -122,6 +122,7 @@ fn instructions() -> Vec<Written> {
             vec![
                 ProgramEvent::AgentCreated {
                     operator: operator_address,
+                    agent_id: [9; 16],
                     agent: created_address,
                     token_account: to_address(&at.token_account(&created)),
                 },
