@@ -89,7 +89,8 @@ impl PaidResource {
     }
 }
 
-/// At most [`RESOURCE_BYTES_MAX`] bytes: as text if they are text, otherwise in base64.
+/// At most [`RESOURCE_BYTES_MAX`] bytes: as text if they are text without control characters (tabs and line ends apart), each of which
+/// would be six bytes of JSON; otherwise in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceBody {
@@ -105,8 +106,12 @@ impl Default for ResourceBody {
 
 impl From<Vec<u8>> for ResourceBody {
     fn from(bytes: Vec<u8>) -> Self {
-        String::from_utf8(bytes)
-            .map_or_else(|error| Self::Base64(STANDARD.encode(error.as_bytes())), Self::Text)
+        let is_odd = |byte: u8| byte.is_ascii_control() && !b"\t\r\n".contains(&byte);
+        match String::from_utf8(bytes) {
+            Ok(text) if text.bytes().any(is_odd) => Self::Base64(STANDARD.encode(text)),
+            Ok(text) => Self::Text(text),
+            Err(error) => Self::Base64(STANDARD.encode(error.as_bytes())),
+        }
     }
 }
 

@@ -17,8 +17,6 @@ use super::name::Label;
 use super::wire::schema::{anything, changed, written};
 use super::{AccountId, Address, Invalid, OperatorId, PolicyUpdate, Tag, Tags, Timestamp};
 
-/// Longest account name, in characters.
-pub const NAME_CHARS_MAX: usize = 200;
 /// Most keys in an account's metadata.
 pub const METADATA_KEYS_MAX: usize = 50;
 /// Most bytes of an account's metadata as JSON text.

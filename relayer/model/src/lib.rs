@@ -51,8 +51,7 @@ pub mod wire;
 
 pub use account::{
     Account, AccountChange, AccountFilter, AccountPlace, AccountStatus, ApprovalRule, CreateAccount,
-    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, NAME_CHARS_MAX,
-    ShownStatus,
+    DuplicateRule, METADATA_BYTES_MAX, METADATA_KEYS_MAX, Metadata, MetadataChange, ShownStatus,
 };
 pub use action::{
     ACTIONS_OF_LIMITS, Action, ActionFilter, ActionOutcome, ActionWord, ListedAction, SentTransaction,
@@ -81,7 +80,7 @@ pub use history::{
 };
 pub use key::{ApiKey, CreateKey, CreateOperatorKey, HashedKey, KeyHint, KeyHolder, KeyRole, PlainKey};
 pub use label::check_name;
-pub use name::Label;
+pub use name::{Label, NAME_CHARS_MAX};
 pub use operator::{OpenDefence, Operator};
 pub use page::{Cursor, Listing, Page, PageRequest};
 pub use passkey::{CEREMONY_MAX, Ceremony, PASSKEYS_PER_KEY_MAX, Passkey, PasskeyUse};

@@ -1,8 +1,11 @@
 use serde::{Deserialize, Serialize};
 
+use super::Invalid;
 use super::label::check_name;
 use super::wire::schema::{LABEL, bounded, written};
-use super::{Invalid, NAME_CHARS_MAX};
+
+/// The longest label, in characters.
+pub const NAME_CHARS_MAX: usize = 200;
 
 /// A label of 1 to 200 characters. Not unique; display only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

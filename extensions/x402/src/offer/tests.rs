@@ -248,6 +248,8 @@ fn a_purchase_is_another_one_when_anything_but_its_key_differs() {
 fn bytes_are_text_or_base64() {
     assert_eq!(ResourceBody::from(b"{}".to_vec()), ResourceBody::Text("{}".into()));
     assert_eq!(ResourceBody::from(vec![0xff, 0]), ResourceBody::Base64("/wA=".into()));
+    assert_eq!(ResourceBody::from(b"a\tb\r\n".to_vec()), ResourceBody::Text("a\tb\r\n".into()));
+    assert_eq!(ResourceBody::from(vec![1, 1, 1]), ResourceBody::Base64("AQEB".into()));
 }
 
 #[test]
