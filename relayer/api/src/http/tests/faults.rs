@@ -321,7 +321,8 @@ async fn events_get_their_places_at_once_and_without_any_webhook() {
     let mut placed = Vec::new();
     for _ in 0..1_000 {
         placed = relayer.store.events.list_stream(operator.id, 0, 9).await.expect("listed");
-        let of_transfer = placed.iter().filter(|(_, event)| event.event_type.as_str().starts_with("transfer."));
+        let of_transfer =
+            placed.iter().filter(|(_, event)| event.event_type.as_str().starts_with("transfer."));
         if of_transfer.count() == 2 {
             return;
         }

@@ -382,6 +382,17 @@ async fn landing_far_ahead_of_every_other_node_is_not_settled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn slot_of_a_landing_is_the_earlier_of_what_two_nodes_say() {
+    let (liar, honest) = (ScriptedNode::default(), ScriptedNode::default());
+    honest.set(|node| node.recent = status("finalized", Value::Null));
+    let submitter = start_with(&[&liar, &honest]);
+    let following = Following::begin(&submitter, Commitment::Finalized);
+    after(1).await;
+    submitter.noticed(0, TRANSACTION.signature, Commitment::Finalized, 1 << 40, Some(&Value::Null), None);
+    assert_eq!(following.end().await, Landing::Landed { slot: 77 });
+}
+
+#[tokio::test(start_paused = true)]
 async fn landing_in_a_slot_to_come_waits_until_another_node_has_come_as_far() {
     let err = json!({ "InstructionError": [1, { "Custom": 6001 }] });
     for told in [Value::Null, err] {
